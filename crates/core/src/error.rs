@@ -1,0 +1,274 @@
+//! Why something did not happen: one enum, three faces (JSON-RPC, problem+json, command line).
+//!
+//! A message is a lowercase sentence without final period, the thing in backticks. Every variant has a stable
+//! dotted code, an HTTP status and, where the reader can do something, a hint with the exact command.
+//! A tool that ran and failed is a result, not one of these.
+
+use serde::Serialize;
+use toolgrove_wire::Raw;
+
+/// Everything that can go wrong between a door and a server.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    #[error("`{tool}` is not a tool name")]
+    ToolName { tool: String },
+    #[error("no tool is called `{tool}`")]
+    UnknownTool { tool: String },
+    #[error("tool `{tool}` is turned off")]
+    ToolOff { tool: String },
+    #[error("no prompt is called `{prompt}`")]
+    UnknownPrompt { prompt: String },
+    #[error("no resource has the URI `{uri}`")]
+    UnknownResource { uri: String },
+
+    #[error("no server is called `{server}`")]
+    UnknownServer { server: String },
+    #[error("server `{server}` is turned off")]
+    ServerOff { server: String },
+    #[error("a server with this name already exists in the workspace")]
+    ServerNameTaken,
+    #[error("server URL `{url}` is already registered")]
+    ServerUrlTaken { url: String },
+    #[error("not a server URL: `{url}`")]
+    ServerUrl { url: String },
+    #[error("{0}")]
+    ServerConfig(String),
+
+    #[error("no instance has the id `{id}`")]
+    UnknownInstance { id: String },
+    #[error("instance `{slug}` is turned off")]
+    InstanceOff { slug: String },
+    #[error("create an instance of `{server}` first")]
+    InstanceMissing { server: String },
+    #[error("slug `{slug}` is already in use")]
+    SlugTaken { slug: String },
+    #[error("{0}")]
+    Slug(&'static str),
+    #[error("`{slug}` needs you to reconnect: {text}")]
+    NeedsReauth { slug: String, text: String, status: Option<u16>, body: Option<String> },
+
+    #[error("you may not call `{tool}`")]
+    Denied { tool: String },
+    #[error("arguments do not match: {problem}")]
+    Arguments { problem: String },
+    #[error("`{slug}` did not answer within {ms} ms")]
+    Timeout { slug: String, ms: u64 },
+    #[error("cannot reach `{slug}`: {cause}")]
+    Unreachable { slug: String, cause: String },
+    #[error("server answered {status} {reason}")]
+    Answered { slug: String, status: u16, reason: String, body: String },
+    #[error("`{slug}` sent something that is not MCP: {problem}")]
+    Garbled { slug: String, problem: String },
+    #[error("the answer of `{slug}` is larger than {limit_mb} MiB")]
+    TooLarge { slug: String, limit_mb: u64 },
+    #[error("MCP error {code}: {message}{}", DataSuffix(data.as_ref()))]
+    Server { code: i64, message: String, data: Option<Raw> },
+    #[error("the call was cancelled")]
+    Cancelled,
+
+    #[error("missing: {}", .0.join(", "))]
+    RequestMissing(Vec<String>),
+    #[error("tool arguments are not valid JSON: {0}")]
+    RequestJson(String),
+    #[error("{0}")]
+    Request(String),
+    #[error("there is nothing at `{0}`")]
+    NotFound(String),
+    #[error("give the key or a token")]
+    AuthMissing,
+    #[error("this origin may not call the hub")]
+    AuthOrigin,
+    #[error("{0}")]
+    Import(&'static str),
+    #[error("{0}")]
+    Config(String),
+    #[error("something broke inside the hub: {0}")]
+    Internal(String),
+}
+
+/// Appends an error's `data` as JSON, so that nothing a server said is lost.
+struct DataSuffix<'a>(Option<&'a Raw>);
+
+impl std::fmt::Display for DataSuffix<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(data) => write!(f, " {}", data.as_str()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error {
+    /// The stable, dotted name of this error. Documented in `docs/errors.md`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::ToolName { .. } => "tool.name",
+            Self::UnknownTool { .. } => "tool.unknown",
+            Self::ToolOff { .. } => "tool.off",
+            Self::UnknownPrompt { .. } => "prompt.unknown",
+            Self::UnknownResource { .. } => "resource.unknown",
+            Self::UnknownServer { .. } => "server.unknown",
+            Self::ServerOff { .. } => "server.off",
+            Self::ServerNameTaken => "server.name-taken",
+            Self::ServerUrlTaken { .. } => "server.url-taken",
+            Self::ServerUrl { .. } => "server.url",
+            Self::ServerConfig(_) => "server.config",
+            Self::UnknownInstance { .. } => "instance.unknown",
+            Self::InstanceOff { .. } => "instance.off",
+            Self::InstanceMissing { .. } => "instance.missing",
+            Self::SlugTaken { .. } => "instance.slug-taken",
+            Self::Slug(_) => "instance.slug",
+            Self::NeedsReauth { .. } => "instance.needs-reauth",
+            Self::Denied { .. } => "call.denied",
+            Self::Arguments { .. } => "call.arguments",
+            Self::Timeout { .. } => "call.timeout",
+            Self::Unreachable { .. } => "link.unreachable",
+            Self::Answered { .. } => "link.answered",
+            Self::Garbled { .. } => "link.garbled",
+            Self::TooLarge { .. } => "link.too-large",
+            Self::Server { .. } => "server.error",
+            Self::Cancelled => "call.cancelled",
+            Self::RequestMissing(_) => "request.missing",
+            Self::RequestJson(_) => "request.json",
+            Self::Request(_) => "request.invalid",
+            Self::NotFound(_) => "request.not-found",
+            Self::AuthMissing => "auth.missing",
+            Self::AuthOrigin => "auth.origin",
+            Self::Import(_) => "import.text",
+            Self::Config(_) => "config.invalid",
+            Self::Internal(_) => "hub.internal",
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::UnknownTool { .. } | Self::ToolName { .. } => {
+                "run `toolgrove tools` to see every name".into()
+            }
+            Self::ToolOff { tool } => format!("turn it on with `toolgrove instance on SLUG --tool {tool}`"),
+            Self::ServerOff { server } => format!("turn it on with `toolgrove server on {server}`"),
+            Self::InstanceOff { slug } => format!("turn it on with `toolgrove instance on {slug}`"),
+            Self::UnknownServer { .. } => "run `toolgrove server list` to see every server".into(),
+            Self::UnknownInstance { .. } => "run `toolgrove instance list` to see every instance".into(),
+            Self::ServerNameTaken => "choose another name, or import with `--replace`".into(),
+            Self::InstanceMissing { server } => format!("run `toolgrove instance add {server}`"),
+            Self::NeedsReauth { .. } | Self::Answered { status: 401, .. } => {
+                "check the credentials of this instance".into()
+            }
+            Self::Answered { status: 404, .. } => "check the URL".into(),
+            Self::Timeout { slug, .. } | Self::Unreachable { slug, .. } | Self::Garbled { slug, .. } => {
+                format!("run `toolgrove doctor {slug}`")
+            }
+            Self::AuthMissing => {
+                "send `Authorization: Bearer <key>`; the key is in the file `key` of the data folder".into()
+            }
+            _ => return None,
+        })
+    }
+
+    /// The status of the problem+json face.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::ToolName { .. }
+            | Self::ServerUrl { .. }
+            | Self::ServerConfig(_)
+            | Self::Slug(_)
+            | Self::RequestMissing(_)
+            | Self::RequestJson(_)
+            | Self::Request(_)
+            | Self::Import(_)
+            | Self::Config(_) => 400,
+            Self::AuthMissing => 401,
+            Self::ToolOff { .. }
+            | Self::ServerOff { .. }
+            | Self::InstanceOff { .. }
+            | Self::Denied { .. }
+            | Self::AuthOrigin => 403,
+            Self::UnknownTool { .. }
+            | Self::UnknownPrompt { .. }
+            | Self::UnknownResource { .. }
+            | Self::UnknownServer { .. }
+            | Self::UnknownInstance { .. }
+            | Self::NotFound(_) => 404,
+            Self::ServerNameTaken
+            | Self::ServerUrlTaken { .. }
+            | Self::InstanceMissing { .. }
+            | Self::SlugTaken { .. }
+            | Self::NeedsReauth { .. } => 409,
+            Self::Arguments { .. } => 422,
+            Self::Cancelled => 499,
+            Self::Internal(_) => 500,
+            Self::Unreachable { .. }
+            | Self::Answered { .. }
+            | Self::Garbled { .. }
+            | Self::TooLarge { .. }
+            | Self::Server { .. } => 502,
+            Self::Timeout { .. } => 504,
+        }
+    }
+
+    /// The number of the JSON-RPC face: a server's own number is kept.
+    pub fn rpc_code(&self) -> i64 {
+        match self {
+            Self::Server { code, .. } => *code,
+            _ if self.is_failed_hop() || matches!(self, Self::Internal(_)) => -32603,
+            _ => -32602,
+        }
+    }
+
+    /// Whether a server could not be reached or did not answer properly, as opposed to a refusal of ours.
+    pub fn is_failed_hop(&self) -> bool {
+        matches!(
+            self,
+            Self::Timeout { .. }
+                | Self::Unreachable { .. }
+                | Self::Answered { .. }
+                | Self::Garbled { .. }
+                | Self::TooLarge { .. }
+                | Self::NeedsReauth { .. }
+                | Self::Cancelled
+        )
+    }
+
+    /// Facts for a program: the server's status and body, or its own error whole.
+    pub fn data(&self) -> Option<serde_json::Value> {
+        match self {
+            Self::Answered { status, body, .. } => {
+                Some(serde_json::json!({ "status": status, "body": body }))
+            }
+            Self::NeedsReauth { status: Some(status), body, .. } => {
+                Some(serde_json::json!({ "status": status, "body": body }))
+            }
+            Self::Server { code, message, data } => Some(serde_json::json!({
+                "code": code,
+                "message": message,
+                "data": data.as_ref().map(Raw::to_value),
+            })),
+            _ => None,
+        }
+    }
+
+    /// The problem+json face.
+    pub fn problem(&self) -> Problem {
+        Problem {
+            status: self.status(),
+            code: self.code(),
+            detail: self.to_string(),
+            hint: self.hint(),
+            data: self.data(),
+        }
+    }
+}
+
+/// `application/problem+json`, the face of an [`Error`] on `/api`.
+#[derive(Debug, Serialize)]
+pub struct Problem {
+    pub status: u16,
+    pub code: &'static str,
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<serde_json::Value>,
+}

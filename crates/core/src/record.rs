@@ -1,0 +1,57 @@
+//! What is kept of a call once it has ended: one row, whatever the end was.
+
+use serde::Serialize;
+use uuid::Uuid;
+
+/// One finished call, as the audit log keeps it. Never holds arguments or results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallRecord {
+    pub id: Uuid,
+    pub parent_id: Option<Uuid>,
+    pub person_id: Uuid,
+    pub token_id: Option<Uuid>,
+    pub chat_id: Option<String>,
+    /// Through which door the call came: `mcp`, `legacy`, `stdio`, `api`, …
+    pub door: String,
+    /// The MCP method: `tools/call`, `prompts/get`, `resources/read`, `completion/complete`.
+    pub method: String,
+    pub instance_id: Option<Uuid>,
+    /// The name as the caller gave it (tool or prompt name, resource URI).
+    pub tool: String,
+    pub depth: u8,
+    /// Unix milliseconds.
+    pub started_at: i64,
+    pub ms: f64,
+    pub outcome: CallEnd,
+    pub error_code: Option<String>,
+    /// Size of the result in bytes.
+    pub bytes: u64,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallEnd {
+    /// A result without `isError`.
+    Done,
+    /// The tool ran and said `isError`.
+    ToolError,
+    /// No result: see the error code.
+    Failed,
+    /// The caller went away or cancelled.
+    Cancelled,
+    /// The call waits for input; the retry is a call of its own.
+    InputRequired,
+}
+
+impl CallEnd {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::ToolError => "tool_error",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::InputRequired => "input_required",
+        }
+    }
+}
