@@ -45,7 +45,14 @@ pub enum Error {
     #[error("{0}")]
     Slug(&'static str),
     #[error("`{slug}` needs you to reconnect: {text}")]
-    NeedsReauth { slug: String, text: String, status: Option<u16>, body: Option<String> },
+    NeedsReauth {
+        slug: String,
+        text: String,
+        status: Option<u16>,
+        body: Option<String>,
+        /// The server's `WWW-Authenticate`, which may say where to sign in.
+        challenge: Option<String>,
+    },
 
     #[error("you may not call `{tool}`")]
     Denied { tool: String },

@@ -1,9 +1,28 @@
 //! Decides. Knows names, routes, policy and health; opens no socket, file or process and reads no wall clock.
 
+pub mod bus;
+pub mod call;
+pub mod catalog;
+pub mod config;
 pub mod error;
+pub mod export;
+pub mod health;
+pub mod event;
+pub mod hub;
+pub mod import;
+pub mod instance;
+pub mod meter;
+pub mod name;
+pub mod offer;
+pub mod policy;
 pub mod record;
+pub mod schema;
 pub mod secret;
+pub mod task;
+pub mod text;
+pub mod uri;
 
+pub use config::Config;
 pub use error::Error;
 pub use record::{CallEnd, CallRecord};
 pub use secret::Secret;

@@ -45,6 +45,12 @@ pub enum CallEnd {
 }
 
 impl CallEnd {
+    pub const ALL: [Self; 5] = [Self::Done, Self::ToolError, Self::Failed, Self::Cancelled, Self::InputRequired];
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == text)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",

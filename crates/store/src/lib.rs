@@ -1,1 +1,61 @@
-//! placeholder
+//! Remembers. SQLite in a file by default, PostgreSQL for teams: one SQL text for both, one file per table.
+//!
+//! Everything goes through [`Store`]; secrets are sealed by a [`SecretBox`] before they reach a statement. Nothing
+//! here decides anything: rows come in, rows go out, and what one person owns is not found for another.
+
+mod admin_log;
+mod auth_configs;
+mod calls;
+mod cell;
+mod credentials;
+mod db;
+mod error;
+mod instances;
+mod lists;
+mod open;
+mod people;
+mod schema;
+mod secrets;
+mod servers;
+mod settings;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+pub use admin_log::AdminNote;
+pub use auth_configs::AuthConfigRow;
+pub use calls::{CallFilter, CallLog};
+pub use error::StoreError;
+pub use instances::{Entry, InstanceRow};
+pub use lists::{ListKind, ListRow};
+pub use open::Store;
+pub use people::{PersonRow, SoloIds, WorkspaceRow};
+pub use secrets::SecretBox;
+pub use servers::ServerRow;
+pub use settings::ToolSetting;
+pub use tools::ToolRow;
+
+/// Whether something is to be on or off: the wanted state, never "the other one".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    fn is_on(self) -> bool {
+        self == Self::On
+    }
+}
+
+impl From<bool> for Switch {
+    fn from(on: bool) -> Self {
+        if on { Self::On } else { Self::Off }
+    }
+}
+
+/// Unix milliseconds.
+fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}

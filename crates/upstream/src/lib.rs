@@ -1,1 +1,21 @@
-//! placeholder
+//! Reaches out. Opens links to servers, keeps them, and sends requests over them; decides nothing about tools.
+//!
+//! [`Pool`] is the door: instance → link. A [`link`] is one live connection of one kind; its era is found out once
+//! ([`era`]) and everything a caller sends or gets back stays raw bytes.
+
+mod context;
+pub mod doctor;
+mod dotenv;
+mod era;
+mod failure;
+mod feed;
+mod web;
+mod link;
+mod lists;
+mod log_tail;
+mod mux;
+mod pool;
+pub mod shepherd;
+mod speech;
+
+pub use pool::{Pool, PoolOptions, ShepherdCommand};

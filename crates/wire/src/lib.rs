@@ -1,5 +1,14 @@
 //! Speaks. JSON-RPC and both eras of MCP on raw bytes; knows no other crate of ours.
 
+pub mod envelope;
+pub mod legacy;
+pub mod modern;
 mod raw;
+pub mod scan;
+mod splice;
+pub mod sse;
 
-pub use raw::Raw;
+pub use envelope::{Id, Message, RpcError};
+pub use raw::{Items, Member, Members, Raw};
+pub use scan::Malformed;
+pub use splice::Edit;

@@ -1,29 +1,324 @@
 //! A piece of checked JSON: a view into the message it came with, never a copy.
 
-use bytes::Bytes;
+use std::borrow::Cow;
+use std::fmt;
 
-/// Valid JSON text. Cloning shares the bytes of the message it is part of.
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+
+use crate::scan::{self, Malformed, skip_string, skip_value, skip_white};
+
+/// Valid JSON text without outer white space. Cloning shares the bytes of the message it is part of.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Raw(Bytes);
 
 impl Raw {
-    pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, serde_json::Error> {
+    /// Checks untrusted text. See [`scan::check`] for what is refused.
+    pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, Malformed> {
         let bytes = bytes.into();
-        serde_json::from_slice::<&serde_json::value::RawValue>(&bytes)?;
-        Ok(Self(bytes))
+        scan::check(&bytes)?;
+        let start = skip_white(&bytes, 0);
+        let end = bytes.len() - bytes.iter().rev().take_while(|it| it.is_ascii_whitespace()).count();
+        Ok(Self(bytes.slice(start..end)))
+    }
+
+    /// Takes text that this crate wrote or cut out of a checked one.
+    pub(crate) fn trusted(bytes: Bytes) -> Self {
+        debug_assert!(scan::check(&bytes).is_ok(), "{}", String::from_utf8_lossy(&bytes));
+        Self(bytes)
+    }
+
+    pub fn of(value: &impl Serialize) -> Self {
+        Self(serde_json::to_vec(value).expect("our own types serialise").into())
+    }
+
+    pub fn string(text: &str) -> Self {
+        Self::of(&text)
+    }
+
+    pub fn number(number: u64) -> Self {
+        Self(number.to_string().into())
+    }
+
+    pub fn empty_object() -> Self {
+        Self(Bytes::from_static(b"{}"))
+    }
+
+    /// Joins values to one array.
+    pub fn array(items: &[Raw]) -> Self {
+        let mut out = BytesMut::with_capacity(items.iter().map(|it| it.0.len() + 1).sum::<usize>() + 2);
+        out.put_u8(b'[');
+        for (place, item) in items.iter().enumerate() {
+            if place > 0 {
+                out.put_u8(b',');
+            }
+            out.put_slice(&item.0);
+        }
+        out.put_u8(b']');
+        Self::trusted(out.freeze())
+    }
+
+    /// An object with one member.
+    pub fn object(key: &str, value: &Raw) -> Self {
+        let mut out = BytesMut::with_capacity(key.len() + value.0.len() + 5);
+        out.put_u8(b'{');
+        out.put_slice(&Self::string(key).0);
+        out.put_u8(b':');
+        out.put_slice(&value.0);
+        out.put_u8(b'}');
+        Self::trusted(out.freeze())
+    }
+
+    pub fn bytes(&self) -> &Bytes {
+        &self.0
     }
 
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("checked JSON is UTF-8")
     }
 
+    pub fn is_object(&self) -> bool {
+        self.0.first() == Some(&b'{')
+    }
+
+    pub fn is_array(&self) -> bool {
+        self.0.first() == Some(&b'[')
+    }
+
+    pub fn is_null(&self) -> bool {
+        &*self.0 == b"null"
+    }
+
+    pub fn is_string(&self) -> bool {
+        self.0.first() == Some(&b'"')
+    }
+
+    /// Whether this is a number without fraction or exponent.
+    pub fn is_integer(&self) -> bool {
+        let digits = self.0.strip_prefix(b"-").unwrap_or(&self.0);
+        !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+    }
+
+    /// The text of a JSON string; `None` for anything else (and for a lone surrogate, which has no text).
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        if !self.is_string() {
+            return None;
+        }
+        let inner = &self.as_str()[1..self.0.len() - 1];
+        if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+            return Some(Cow::Borrowed(inner));
+        }
+        serde_json::from_slice::<String>(&self.0).ok().map(Cow::Owned)
+    }
+
+    pub fn u64(&self) -> Option<u64> {
+        self.as_str().parse().ok()
+    }
+
+    pub fn f64(&self) -> Option<f64> {
+        serde_json::from_slice(&self.0).ok()
+    }
+
+    pub fn bool(&self) -> Option<bool> {
+        match &*self.0 {
+            b"true" => Some(true),
+            b"false" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Reads the whole value. Numbers beyond `f64` make it fail; use this off the call path only.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_slice(&self.0)
+    }
+
+    /// A view for checks and for people. What has no exact place in it comes close: a number beyond `f64` is the
+    /// largest there is, a lone surrogate is the replacement character.
     pub fn to_value(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.0).unwrap_or(serde_json::Value::Null)
+        self.read().unwrap_or_else(|_| self.to_near_value())
+    }
+
+    fn to_near_value(&self) -> serde_json::Value {
+        use serde_json::Value;
+        match self.0.first() {
+            Some(b'{') => self.members().map(|it| (it.key().into_owned(), it.value().to_near_value())).collect(),
+            Some(b'[') => self.items().map(|it| it.to_near_value()).collect(),
+            Some(b'"') => match self.text() {
+                Some(text) => Value::String(text.into_owned()),
+                None => Value::String("\u{fffd}".into()),
+            },
+            Some(b'-') => self.read().unwrap_or_else(|_| f64::MIN.into()),
+            _ => self.read().unwrap_or_else(|_| f64::MAX.into()),
+        }
+    }
+
+    /// The value of one member of an object.
+    pub fn get(&self, key: &str) -> Option<Raw> {
+        self.members().find(|it| it.key() == key).map(|it| it.value())
+    }
+
+    /// The text of one string member.
+    pub fn get_text(&self, key: &str) -> Option<String> {
+        self.get(key)?.text().map(Cow::into_owned)
+    }
+
+    /// The members of an object in their order; nothing for any other value.
+    pub fn members(&self) -> Members<'_> {
+        Members { object: self, at: if self.is_object() { 1 } else { self.0.len() } }
+    }
+
+    /// The elements of an array; nothing for any other value.
+    pub fn items(&self) -> Items<'_> {
+        Items { array: self, at: if self.is_array() { 1 } else { self.0.len() } }
+    }
+
+    fn cut(&self, start: usize, end: usize) -> Raw {
+        Raw(self.0.slice(start..end))
     }
 }
 
-impl std::fmt::Debug for Raw {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Raw {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &serde_json::value::RawValue =
+            serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Raw {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<serde_json::value::RawValue>::deserialize(deserializer)?;
+        Raw::parse(Bytes::copy_from_slice(raw.get().as_bytes())).map_err(serde::de::Error::custom)
+    }
+}
+
+/// One member of an object, by its place in the text.
+#[derive(Debug, Clone, Copy)]
+pub struct Member<'a> {
+    object: &'a Raw,
+    pub(crate) key_start: usize,
+    key_end: usize,
+    pub(crate) value_start: usize,
+    pub(crate) value_end: usize,
+}
+
+impl<'a> Member<'a> {
+    pub fn key(&self) -> Cow<'a, str> {
+        let inner = &self.object.as_str()[self.key_start + 1..self.key_end - 1];
+        if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+            return Cow::Borrowed(inner);
+        }
+        let quoted = &self.object.0[self.key_start..self.key_end];
+        serde_json::from_slice::<String>(quoted).map_or(Cow::Borrowed(inner), Cow::Owned)
+    }
+
+    pub fn value(&self) -> Raw {
+        self.object.cut(self.value_start, self.value_end)
+    }
+}
+
+pub struct Members<'a> {
+    object: &'a Raw,
+    at: usize,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Member<'a>;
+
+    fn next(&mut self) -> Option<Member<'a>> {
+        let bytes = &self.object.0;
+        let mut at = skip_white(bytes, self.at);
+        if bytes.get(at) == Some(&b',') {
+            at = skip_white(bytes, at + 1);
+        }
+        if bytes.get(at) != Some(&b'"') {
+            self.at = bytes.len();
+            return None;
+        }
+        let key_start = at;
+        let key_end = skip_string(bytes, at);
+        let value_start = skip_white(bytes, skip_white(bytes, key_end) + 1);
+        let value_end = skip_value(bytes, value_start);
+        self.at = value_end;
+        Some(Member { object: self.object, key_start, key_end, value_start, value_end })
+    }
+}
+
+pub struct Items<'a> {
+    array: &'a Raw,
+    at: usize,
+}
+
+impl Iterator for Items<'_> {
+    type Item = Raw;
+
+    fn next(&mut self) -> Option<Raw> {
+        let bytes = &self.array.0;
+        let mut at = skip_white(bytes, self.at);
+        if bytes.get(at) == Some(&b',') {
+            at = skip_white(bytes, at + 1);
+        }
+        if at >= bytes.len() || bytes[at] == b']' {
+            self.at = bytes.len();
+            return None;
+        }
+        let end = skip_value(bytes, at);
+        self.at = end;
+        Some(self.array.cut(at, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &'static str) -> Raw {
+        Raw::parse(text).expect("valid")
+    }
+
+    #[test]
+    fn members_are_found_as_they_were_sent() {
+        let object = raw(" { \"a\" : [ 1, {\"x\":\"]}\"} ] , \"b\\u0062\":1e400,\"c\":null} ");
+        let members: Vec<_> = object.members().map(|it| (it.key().into_owned(), it.value())).collect();
+        assert_eq!(members.len(), 3);
+        assert_eq!(members[0], ("a".into(), raw("[ 1, {\"x\":\"]}\"} ]")));
+        assert_eq!(members[1], ("bb".into(), raw("1e400")));
+        assert!(members[2].1.is_null());
+    }
+
+    #[test]
+    fn items_are_found_as_they_were_sent() {
+        let array = raw("[1, \"a,b\" ,[2,[3]],{}]");
+        let items: Vec<_> = array.items().map(|it| it.as_str().to_owned()).collect();
+        assert_eq!(items, ["1", "\"a,b\"", "[2,[3]]", "{}"]);
+        assert_eq!(raw("[ ]").items().count(), 0);
+    }
+
+    #[test]
+    fn a_view_comes_close_to_what_it_cannot_hold() {
+        let value = raw("{\"a\":[1e400,-1e400,7],\"b\":\"\\ud800\"}").to_value();
+        assert_eq!(value, serde_json::json!({ "a": [f64::MAX, f64::MIN, 7], "b": "\u{fffd}" }));
+    }
+
+    #[test]
+    fn a_value_of_another_kind_has_no_members() {
+        for text in ["1", "\"{}\"", "[{\"a\":1}]", "null"] {
+            assert!(raw(text).get("a").is_none());
+        }
+    }
+
+    #[test]
+    fn text_is_decoded_only_when_it_must_be() {
+        assert!(matches!(raw("\"plain\"").text(), Some(Cow::Borrowed("plain"))));
+        assert_eq!(raw("\"a\\nb\"").text().as_deref(), Some("a\nb"));
+        assert_eq!(raw("\"\\ud800\"").text(), None);
+        assert_eq!(raw("12").text(), None);
     }
 }

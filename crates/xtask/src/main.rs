@@ -1,2 +1,99 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask`: everything a contributor runs, one file per command.
+//!
+//! Nothing here is part of the product. A command says what it does while it does it, and what to install when
+//! something is missing. Ctrl-C drops the running command, and dropping ends every process it started.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "xtask talks to the person at the terminal")]
+
+mod bench;
+mod conformance;
+mod docs;
+mod fuzz;
+mod hub;
+mod licences;
+mod packages;
+mod peers;
+mod postgres;
+mod prerequisites;
+mod process;
+mod report;
+mod run;
+mod test;
+mod tidy;
+mod tree;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Builds, starts and tests Toolgrove")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build what is missing and start the hub
+    Run(run::Args),
+    /// Install what the tests need and run every test there is
+    Test(test::Args),
+    /// Run the MCP conformance suite through the hub
+    Conformance(conformance::Args),
+    /// Run every fuzz target for a bounded time
+    Fuzz(fuzz::Args),
+    /// Check what the compiler does not: documents, paths, module docs, spelling
+    Tidy,
+    /// Check licences and sources of every dependency against deny.toml
+    Deny,
+    /// Write the generated pages in docs/
+    Docs,
+    /// Measure start-up time and idle memory of the release build
+    Bench(bench::Args),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    let work = async {
+        match args.command {
+            Command::Run(args) => run::run(args).await,
+            Command::Test(args) => test::run(args).await,
+            Command::Conformance(args) => conformance::run(args).await,
+            Command::Fuzz(args) => fuzz::run(args).await,
+            Command::Tidy => tidy::run().await,
+            Command::Deny => licences::run().await,
+            Command::Docs => docs::run().await,
+            Command::Bench(args) => bench::run(args).await,
+        }
+    };
+    tokio::select! {
+        ended = work => match ended {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
+        () = interrupted() => {
+            eprintln!("\ninterrupted: stopping what was started");
+            ExitCode::from(130)
+        }
+    }
+}
+
+/// Returns when the person or the machine wants us to stop.
+async fn interrupted() {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

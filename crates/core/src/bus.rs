@@ -1,0 +1,61 @@
+//! Tells the doors that a list has changed. Bursts of one kind become one message.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::broadcast;
+use uuid::Uuid;
+
+use crate::event::ListKind;
+use crate::task;
+
+/// How long changes of one kind are gathered.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// Something a person's clients may want to know.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Notice {
+    pub person: Uuid,
+    /// The slug of the instance it happened on.
+    pub slug: String,
+    pub what: Change,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Change {
+    List(ListKind),
+    Resource { uri: String },
+}
+
+#[derive(Debug, Clone)]
+pub struct Bus {
+    tx: broadcast::Sender<Notice>,
+    waiting: Arc<Mutex<HashSet<Notice>>>,
+}
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self { tx: broadcast::Sender::new(1024), waiting: Arc::default() }
+    }
+}
+
+impl Bus {
+    pub fn subscribe(&self) -> broadcast::Receiver<Notice> {
+        self.tx.subscribe()
+    }
+
+    pub fn publish(&self, notice: Notice) {
+        let first = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(notice.clone());
+        if !first {
+            return;
+        }
+        let bus = self.clone();
+        task::spawn("bus", async move {
+            tokio::time::sleep(GATHER).await;
+            bus.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&notice);
+            // Nobody listening is fine.
+            let _ = bus.tx.send(notice);
+        });
+    }
+}

@@ -1,0 +1,536 @@
+//! The spine. Every call from every door runs through [`Hub::call`]: route → policy → arguments → link → record.
+//!
+//! The hub also keeps each person's catalogue true: it takes lists from links, gives new tools their names, and
+//! swaps a new catalogue in. It reads no clock but the one it is given and stores nothing but through [`Log`].
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::time::Instant;
+use toolgrove_wire::modern::ResultHead;
+use toolgrove_wire::{Edit, Raw};
+use uuid::Uuid;
+
+use crate::bus::{Bus, Change, Notice};
+use crate::call::{Call, Discovery, Links, Method, Outcome, Outgoing, View};
+use crate::catalog::{Catalog, Place, Route, usable};
+use crate::config::Capabilities;
+use crate::event::{Events, ListKind, News, Report};
+use crate::instance::{Instance, Verdict};
+use crate::offer::Offer;
+use crate::record::{CallEnd, CallRecord};
+use crate::{Error, meter, policy, task, uri};
+
+/// A list is not asked for again within this time.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// An unchanged list is written down again only after this time, so its stored age may be this much too high.
+const KNOWN_AGE_MS: i64 = 60_000;
+
+/// What is remembered. The real one writes to the store.
+pub trait Log: Send + Sync + 'static {
+    /// Takes one finished call. Must not block.
+    fn record(&self, record: CallRecord);
+    /// Takes an offer whose lists or names are new. Must not block.
+    fn listed(&self, offer: &Arc<Offer>);
+    /// Takes what was found out about a server's era.
+    fn judged(&self, instance: &Arc<Instance>, verdict: &Verdict);
+}
+
+pub struct Hub<L, G> {
+    links: L,
+    log: G,
+    clock: fn() -> i64,
+    capabilities: Capabilities,
+    /// Person → catalogue: read without a lock, swapped whole.
+    catalogs: ArcSwap<HashMap<Uuid, Arc<Catalog>>>,
+    /// The source of the catalogues. Held only while one is rebuilt.
+    offers: Mutex<HashMap<Uuid, Arc<Offer>>>,
+    states: Mutex<HashMap<Uuid, LinkState>>,
+    /// One lock per instance: a list is fetched once, however many calls want it.
+    fetching: Mutex<HashMap<Uuid, Arc<AsyncMutex<Option<Instant>>>>>,
+    bus: Bus,
+}
+
+/// What is known of an instance's links right now.
+#[derive(Debug, Clone, Default)]
+pub enum LinkState {
+    #[default]
+    Idle,
+    Opening,
+    Open,
+    Failed(Error),
+}
+
+/// Leaves a row even when the call's future is dropped.
+struct Recorder<'a, G: Log> {
+    log: &'a G,
+    record: Option<CallRecord>,
+    started: Instant,
+    kind: &'static str,
+    slug: String,
+}
+
+impl<G: Log> Recorder<'_, G> {
+    fn end(&mut self, outcome: CallEnd, error: Option<&Error>, bytes: u64) {
+        let Some(mut record) = self.record.take() else { return };
+        record.ms = self.started.elapsed().as_secs_f64() * 1000.0;
+        record.outcome = outcome;
+        record.error_code = error.map(|it| it.code().to_owned());
+        record.bytes = bytes;
+        meter::call(&record, &self.slug, self.kind);
+        self.log.record(record);
+    }
+}
+
+impl<G: Log> Drop for Recorder<'_, G> {
+    fn drop(&mut self) {
+        self.end(CallEnd::Cancelled, Some(&Error::Cancelled), 0);
+    }
+}
+
+impl<L: Links, G: Log> Hub<L, G> {
+    pub fn new(links: L, log: G, clock: fn() -> i64, capabilities: Capabilities) -> Self {
+        Self {
+            links,
+            log,
+            clock,
+            capabilities,
+            catalogs: ArcSwap::default(),
+            offers: Mutex::default(),
+            states: Mutex::default(),
+            fetching: Mutex::default(),
+            bus: Bus::default(),
+        }
+    }
+
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    pub fn links(&self) -> &L {
+        &self.links
+    }
+
+    pub fn log(&self) -> &G {
+        &self.log
+    }
+
+    pub fn now(&self) -> i64 {
+        (self.clock)()
+    }
+
+    pub fn catalog(&self, person: Uuid) -> Arc<Catalog> {
+        self.catalogs.load().get(&person).cloned().unwrap_or_default()
+    }
+
+    /// Runs one call from its first check to its last line in the log.
+    pub async fn call(self: &Arc<Self>, call: Call, events: Events) -> Result<Outcome, Error> {
+        let mut recorder = Recorder {
+            log: &self.log,
+            record: Some(first_row(&call)),
+            started: Instant::now(),
+            kind: "",
+            slug: String::new(),
+        };
+        let result = self.run(&call, events, &mut recorder).await;
+        match &result {
+            Ok(Outcome::Complete { result, .. }) => {
+                let head = ResultHead::read(result);
+                let end = if head.is_error { CallEnd::ToolError } else { CallEnd::Done };
+                recorder.end(end, None, result.bytes().len() as u64);
+            }
+            Err(Error::Cancelled) => recorder.end(CallEnd::Cancelled, Some(&Error::Cancelled), 0),
+            Err(error) => recorder.end(CallEnd::Failed, Some(error), 0),
+        }
+        result
+    }
+
+    async fn run(
+        self: &Arc<Self>,
+        call: &Call,
+        events: Events,
+        recorder: &mut Recorder<'_, G>,
+    ) -> Result<Outcome, Error> {
+        let (instance, params, repeatable) = match call.method {
+            Method::CallTool => self.check_tool(call, recorder).await?,
+            Method::GetPrompt => self.place_prompt(call)?,
+            Method::ReadResource => self.place_resource(call)?,
+            Method::Complete => self.place_completion(call)?,
+        };
+        recorder.target(&instance);
+        let outgoing = Outgoing {
+            method: call.method,
+            params,
+            chat: call.chat.clone(),
+            log_level: call.log_level.clone(),
+            repeatable,
+        };
+        let result = self.links.request(&instance, outgoing, events).await;
+        if let Err(error) = &result {
+            self.note_failure(&instance, error);
+        }
+        let result = match call.view {
+            View::All => uri::wrap_result(&instance.slug, &result?),
+            View::One { .. } => result?,
+        };
+        Ok(Outcome::Complete { result, instance })
+    }
+
+    /// Route, policy and arguments of a tool call.
+    async fn check_tool(
+        self: &Arc<Self>,
+        call: &Call,
+        recorder: &mut Recorder<'_, G>,
+    ) -> Result<(Arc<Instance>, Raw, bool), Error> {
+        let name = required(&call.params, "name")?;
+        let mut route = self.route(call, &name).await?;
+        recorder.target(&route.instance);
+        policy::decide(&route, &name)?;
+        let arguments = call.params.get("arguments").filter(|it| !it.is_null());
+        let arguments = arguments.unwrap_or_else(Raw::empty_object);
+        if !arguments.is_object() {
+            return Err(Error::Arguments { problem: "/ is not an object".into() });
+        }
+        if let Err(problem) = route.tool.check(&arguments) {
+            // The schema may be an old one: look once before refusing.
+            if self.freshen(&route.instance).await {
+                route = self.route(call, &name).await?;
+                route.tool.check(&arguments).map_err(|problem| Error::Arguments { problem })?;
+            } else {
+                return Err(Error::Arguments { problem });
+            }
+        } else {
+            self.freshen_beside(&route.instance);
+        }
+        let params = rename(&call.params, "name", &name, &route.tool.name);
+        Ok((route.instance.clone(), params, route.tool.repeatable()))
+    }
+
+    /// The tool behind a name. A name that is new may have come since the last listing: that is waited for.
+    async fn route(self: &Arc<Self>, call: &Call, name: &str) -> Result<Route, Error> {
+        let catalog = self.catalog(call.caller.person);
+        match catalog.tool(&call.view, name) {
+            Err(Error::UnknownTool { tool }) => {
+                let Some(owner) = catalog.owner(&call.view, name) else { return Err(Error::UnknownTool { tool }) };
+                if usable(&owner.instance).is_ok() && self.freshen(&owner.instance).await {
+                    return self.catalog(call.caller.person).tool(&call.view, name);
+                }
+                Err(Error::UnknownTool { tool })
+            }
+            found => found,
+        }
+    }
+
+    fn place_prompt(&self, call: &Call) -> Result<(Arc<Instance>, Raw, bool), Error> {
+        let name = required(&call.params, "name")?;
+        let Place { instance, name: own } = self.catalog(call.caller.person).prompt(&call.view, &name)?;
+        Ok((instance, rename(&call.params, "name", &name, &own), true))
+    }
+
+    fn place_resource(&self, call: &Call) -> Result<(Arc<Instance>, Raw, bool), Error> {
+        let uri = required(&call.params, "uri")?;
+        let Place { instance, name: own } = self.catalog(call.caller.person).resource(&call.view, &uri)?;
+        Ok((instance, rename(&call.params, "uri", &uri, &own), true))
+    }
+
+    /// Completion names a prompt or a resource template in `ref`.
+    fn place_completion(&self, call: &Call) -> Result<(Arc<Instance>, Raw, bool), Error> {
+        let reference = call.params.get("ref").ok_or_else(|| Error::RequestMissing(vec!["ref".into()]))?;
+        let catalog = self.catalog(call.caller.person);
+        let (place, member, name) = match reference.get_text("type").as_deref() {
+            Some("ref/prompt") => {
+                let name = required(&reference, "name")?;
+                (catalog.prompt(&call.view, &name)?, "name", name)
+            }
+            Some("ref/resource") => {
+                let uri = required(&reference, "uri")?;
+                (catalog.resource(&call.view, &uri)?, "uri", uri)
+            }
+            _ => return Err(Error::Request("`ref.type` must be `ref/prompt` or `ref/resource`".into())),
+        };
+        let reference = rename(&reference, member, &name, &place.name);
+        Ok((place.instance, Edit::of(&call.params).set("ref", reference).done(), true))
+    }
+}
+
+impl<G: Log> Recorder<'_, G> {
+    fn target(&mut self, instance: &Instance) {
+        if let Some(record) = &mut self.record {
+            record.instance_id = Some(instance.id);
+        }
+        self.kind = instance.transport.kind();
+        self.slug.clone_from(&instance.slug);
+    }
+}
+
+/// Keeping the catalogue true.
+impl<L: Links, G: Log> Hub<L, G> {
+    /// Takes the offers of all people at start.
+    pub fn load(&self, offers: impl IntoIterator<Item = Offer>) {
+        let mut held = self.held();
+        held.extend(offers.into_iter().map(|it| (it.instance.id, Arc::new(it))));
+        let mut people: HashMap<Uuid, Vec<Arc<Offer>>> = HashMap::new();
+        for offer in held.values() {
+            people.entry(offer.instance.person).or_default().push(offer.clone());
+        }
+        let catalogs = people.into_iter().map(|(person, offers)| (person, Arc::new(Catalog::build(offers))));
+        self.catalogs.store(Arc::new(catalogs.collect()));
+    }
+
+    pub fn offer(&self, instance: Uuid) -> Option<Arc<Offer>> {
+        self.held().get(&instance).cloned()
+    }
+
+    pub fn state(&self, instance: Uuid) -> LinkState {
+        lock(&self.states).get(&instance).cloned().unwrap_or_default()
+    }
+
+    /// Puts an offer in the place of the instance's last one and tells the person's clients.
+    pub fn put(&self, offer: Offer) -> Arc<Offer> {
+        let mut held = self.held();
+        let old = held.get(&offer.instance.id).cloned();
+        self.keep(&mut held, old.as_deref(), offer)
+    }
+
+    /// Forgets an instance and ends its links.
+    pub async fn remove(&self, instance: Uuid) {
+        {
+            let mut held = self.held();
+            if let Some(offer) = held.remove(&instance) {
+                self.swap(&held, offer.instance.person);
+                self.publish_all(&offer.instance);
+            }
+        }
+        lock(&self.states).remove(&instance);
+        lock(&self.fetching).remove(&instance);
+        self.links.close(instance).await;
+    }
+
+    /// Reads everything a server offers, now, and keeps it.
+    pub async fn refresh(self: &Arc<Self>, instance: &Arc<Instance>) -> Result<Discovery, Error> {
+        let fetching = self.fetch_lock(instance.id);
+        let mut last = fetching.lock().await;
+        let found = match self.links.discover(instance).await {
+            Ok(found) => found,
+            Err(error) => {
+                self.note_failure(instance, &error);
+                return Err(error);
+            }
+        };
+        *last = Some(Instant::now());
+        self.learn(instance.id, &found);
+        Ok(found)
+    }
+
+    /// Takes what a server told about itself into the catalogue.
+    pub fn learn(&self, instance: Uuid, found: &Discovery) {
+        let now = self.now();
+        self.change(instance, |old, is_taken| old.with_discovery(found, is_taken, now));
+    }
+
+    /// Makes sure the tool list is not older than a second, unless the configuration or the server's change feed
+    /// makes that needless. Says whether a list was fetched.
+    async fn freshen(self: &Arc<Self>, instance: &Arc<Instance>) -> bool {
+        if self.capabilities == Capabilities::Cached {
+            return false;
+        }
+        let asked = Instant::now();
+        let fetching = self.fetch_lock(instance.id);
+        let mut last = fetching.lock().await;
+        if last.is_some_and(|it| it > asked) {
+            return true;
+        }
+        if last.is_some_and(|it| it.elapsed() < FRESH) && self.capabilities == Capabilities::Live {
+            return false;
+        }
+        match self.links.list(instance, ListKind::Tools).await {
+            Ok(items) => {
+                *last = Some(Instant::now());
+                let now = self.now();
+                self.change(instance.id, |old, is_taken| old.with_tools(&items, is_taken, now));
+                true
+            }
+            Err(error) => {
+                tracing::debug!(server = instance.slug, %error, "the tool list could not be fetched");
+                false
+            }
+        }
+    }
+
+    /// The same beside a call that need not wait for it.
+    fn freshen_beside(self: &Arc<Self>, instance: &Arc<Instance>) {
+        if self.capabilities == Capabilities::Cached
+            || (self.capabilities == Capabilities::Live && self.links.has_feed(instance.id))
+        {
+            return;
+        }
+        let fetching = self.fetch_lock(instance.id);
+        let due = match fetching.try_lock() {
+            Ok(last) => self.capabilities == Capabilities::Always || last.is_none_or(|it| it.elapsed() >= FRESH),
+            Err(_) => false,
+        };
+        if due {
+            let (hub, instance) = (self.clone(), instance.clone());
+            task::spawn("freshen", async move { hub.freshen(&instance).await });
+        }
+    }
+
+    /// Acts on what links report. Ends when the last link is gone.
+    pub async fn follow(self: Arc<Self>, mut reports: mpsc::UnboundedReceiver<Report>) {
+        while let Some(Report { instance, news }) = reports.recv().await {
+            let Some(offer) = self.offer(instance) else { continue };
+            match news {
+                News::ListChanged(kind) => {
+                    let hub = self.clone();
+                    task::spawn("relist", async move { hub.relist(&offer.instance, kind).await });
+                }
+                News::ResourceUpdated { uri } => self.publish(&offer.instance, Change::Resource { uri }),
+                News::Verdict(verdict) => self.log.judged(&offer.instance, &verdict),
+                News::Opening => self.set_state(instance, LinkState::Opening),
+                News::Open => self.set_state(instance, LinkState::Open),
+                News::Lost(error) => self.set_state(instance, LinkState::Failed(error)),
+            }
+        }
+    }
+
+    /// A server said that a list changed: fetch it, and pass the word on even if it reads the same.
+    async fn relist(self: &Arc<Self>, instance: &Arc<Instance>, kind: ListKind) {
+        let fetching = self.fetch_lock(instance.id);
+        let mut last = fetching.lock().await;
+        let kinds = match kind {
+            ListKind::Resources => vec![ListKind::Resources, ListKind::Templates],
+            kind => vec![kind],
+        };
+        for kind in kinds {
+            match self.links.list(instance, kind).await {
+                Ok(items) => {
+                    let now = self.now();
+                    self.change(instance.id, |old, is_taken| match kind {
+                        ListKind::Tools => old.with_tools(&items, is_taken, now),
+                        _ => old.clone().with_list(kind, items),
+                    });
+                }
+                Err(error) => tracing::warn!(server = instance.slug, %error, "a changed list could not be fetched"),
+            }
+        }
+        if kind == ListKind::Tools {
+            *last = Some(Instant::now());
+        }
+        self.publish(instance, Change::List(kind));
+    }
+
+    /// Replaces one offer, unless the instance was removed while its list was on the way.
+    fn change(
+        &self,
+        instance: Uuid,
+        make: impl FnOnce(&Offer, &dyn Fn(&str) -> bool) -> Offer,
+    ) -> Option<Arc<Offer>> {
+        let mut held = self.held();
+        let old = held.get(&instance).cloned()?;
+        let catalog = self.catalog(old.instance.person);
+        let offer = make(&old, &|name| catalog.holds(name));
+        if old.same_as(&offer) && old.age_ms(self.now()).is_some_and(|it| it < KNOWN_AGE_MS) {
+            return Some(old);
+        }
+        Some(self.keep(&mut held, Some(&old), offer))
+    }
+
+    /// Rebuilds a person's catalogue around one offer, remembers it and publishes what is new.
+    fn keep(&self, held: &mut HashMap<Uuid, Arc<Offer>>, old: Option<&Offer>, offer: Offer) -> Arc<Offer> {
+        let offer = Arc::new(offer);
+        held.insert(offer.instance.id, offer.clone());
+        self.swap(held, offer.instance.person);
+        self.log.listed(&offer);
+        for problem in &offer.problems {
+            tracing::warn!(server = offer.instance.slug, "{problem}");
+        }
+        let switched = old.is_none_or(|it| it.instance.switch != offer.instance.switch);
+        if switched || old.is_none_or(|it| !it.same_tools(&offer)) {
+            self.publish(&offer.instance, Change::List(ListKind::Tools));
+        }
+        for kind in [ListKind::Prompts, ListKind::Resources, ListKind::Templates] {
+            if switched || old.is_none_or(|it| it.list(kind) != offer.list(kind)) {
+                self.publish(&offer.instance, Change::List(kind));
+            }
+        }
+        offer
+    }
+
+    fn swap(&self, held: &HashMap<Uuid, Arc<Offer>>, person: Uuid) {
+        let offers = held.values().filter(|it| it.instance.person == person).cloned();
+        let catalog = Arc::new(Catalog::build(offers));
+        let mut catalogs = HashMap::clone(&self.catalogs.load());
+        catalogs.insert(person, catalog);
+        self.catalogs.store(Arc::new(catalogs));
+    }
+
+    fn publish(&self, instance: &Instance, what: Change) {
+        self.bus.publish(Notice { person: instance.person, slug: instance.slug.clone(), what });
+    }
+
+    fn publish_all(&self, instance: &Instance) {
+        for kind in ListKind::ALL {
+            self.publish(instance, Change::List(kind));
+        }
+    }
+
+    fn note_failure(&self, instance: &Instance, error: &Error) {
+        if error.is_failed_hop() && !matches!(error, Error::Cancelled | Error::Timeout { .. }) {
+            self.set_state(instance.id, LinkState::Failed(error.clone()));
+        }
+    }
+
+    fn set_state(&self, instance: Uuid, state: LinkState) {
+        lock(&self.states).insert(instance, state);
+    }
+
+    fn fetch_lock(&self, instance: Uuid) -> Arc<AsyncMutex<Option<Instant>>> {
+        lock(&self.fetching).entry(instance).or_default().clone()
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Offer>>> {
+        lock(&self.offers)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn required(object: &Raw, member: &str) -> Result<String, Error> {
+    object.get_text(member).ok_or_else(|| Error::RequestMissing(vec![member.to_owned()]))
+}
+
+/// Puts the server's own name in the place of ours. Equal names cost nothing.
+fn rename(params: &Raw, member: &str, from: &str, to: &str) -> Raw {
+    if from == to { params.clone() } else { Edit::of(params).set_text(member, to).done() }
+}
+
+fn first_row(call: &Call) -> CallRecord {
+    let name = match call.method {
+        Method::CallTool | Method::GetPrompt => call.params.get_text("name"),
+        Method::ReadResource => call.params.get_text("uri"),
+        Method::Complete => call.params.get("ref").and_then(|it| it.get_text("name").or_else(|| it.get_text("uri"))),
+    };
+    CallRecord {
+        id: call.id,
+        parent_id: call.parent,
+        person_id: call.caller.person,
+        token_id: call.caller.token,
+        chat_id: Some(call.chat.to_string()),
+        door: call.door.as_str().to_owned(),
+        method: call.method.as_str().to_owned(),
+        instance_id: None,
+        tool: name.unwrap_or_default(),
+        depth: call.depth,
+        started_at: call.started_at,
+        ms: 0.0,
+        outcome: CallEnd::Cancelled,
+        error_code: None,
+        bytes: 0,
+    }
+}

@@ -1,0 +1,305 @@
+//! What one instance offers, as it was last listed: its tools with their names and switches, prompts, resources.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+use toolgrove_wire::Raw;
+
+use crate::call::Discovery;
+use crate::event::ListKind;
+use crate::instance::Instance;
+use crate::name::{self, Profile};
+use crate::schema::Validator;
+
+/// An instance and its lists. Immutable: a refresh or a switch makes a new one that shares what did not change.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    pub instance: Arc<Instance>,
+    /// In the order of first listing. Holds tools that are off, and those that are gone, whose names stay theirs.
+    pub tools: Vec<Arc<Tool>>,
+    pub prompts: Vec<Raw>,
+    pub resources: Vec<Raw>,
+    pub templates: Vec<Raw>,
+    pub capabilities: Raw,
+    pub server_info: Option<Raw>,
+    pub instructions: Option<String>,
+    /// Unix milliseconds; none before the first listing.
+    pub fetched_at: Option<i64>,
+    /// List entries that could not be used, each as a sentence.
+    pub problems: Vec<String>,
+    /// What a person has said of tools that the server has not listed yet.
+    pub settings: HashMap<String, (bool, Permission)>,
+}
+
+/// One tool of one instance.
+#[derive(Debug)]
+pub struct Tool {
+    pub name: String,
+    /// Its name in profile `double` and in profile `single`. Given once, kept for good.
+    pub public_name: String,
+    pub single_name: String,
+    /// The definition as the server sent it.
+    pub raw: Raw,
+    pub enabled: bool,
+    pub permission: Permission,
+    /// No longer listed by the server.
+    pub gone: bool,
+    validator: OnceLock<Option<Validator>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Permission {
+    #[default]
+    Allow,
+    Ask,
+    Block,
+}
+
+impl Permission {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Block => "block",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Allow, Self::Ask, Self::Block].into_iter().find(|it| it.as_str() == text)
+    }
+}
+
+impl Tool {
+    pub fn new(name: String, names: (String, String), raw: Raw) -> Self {
+        Self {
+            name,
+            public_name: names.0,
+            single_name: names.1,
+            raw,
+            enabled: true,
+            permission: Permission::Allow,
+            gone: false,
+            validator: OnceLock::new(),
+        }
+    }
+
+    pub fn switched(&self, enabled: bool, permission: Permission) -> Self {
+        Self { enabled, permission, ..self.with(self.raw.clone(), self.gone) }
+    }
+
+    fn with(&self, raw: Raw, gone: bool) -> Self {
+        Self {
+            name: self.name.clone(),
+            public_name: self.public_name.clone(),
+            single_name: self.single_name.clone(),
+            raw,
+            enabled: self.enabled,
+            permission: self.permission,
+            gone,
+            validator: OnceLock::new(),
+        }
+    }
+
+    pub fn gone(self) -> Self {
+        Self { gone: true, ..self }
+    }
+
+    pub fn public(&self, profile: Profile) -> &str {
+        match profile {
+            Profile::Double => &self.public_name,
+            Profile::Single => &self.single_name,
+        }
+    }
+
+    pub fn description(&self) -> String {
+        self.raw.get_text("description").unwrap_or_default()
+    }
+
+    /// The address of the tool's first icon.
+    pub fn icon(&self) -> Option<String> {
+        self.raw.get("icons")?.items().next()?.get_text("src")
+    }
+
+    /// Checks arguments against the tool's schema, compiled on first use. A schema that does not compile checks
+    /// nothing: the server knows its own tool best.
+    pub fn check(&self, arguments: &Raw) -> Result<(), String> {
+        let validator = self.validator.get_or_init(|| {
+            let schema = self.raw.get("inputSchema")?.to_value();
+            Validator::compile(&schema)
+                .inspect_err(|problem| tracing::warn!(tool = self.public_name, %problem, "schema is not checked"))
+                .ok()
+        });
+        match validator {
+            Some(validator) => validator.check(&arguments.to_value()),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether calling it twice does no harm, by the tool's own word.
+    pub fn repeatable(&self) -> bool {
+        let Some(annotations) = self.raw.get("annotations") else { return false };
+        ["readOnlyHint", "idempotentHint"]
+            .iter()
+            .any(|it| annotations.get(it).and_then(|it| it.bool()) == Some(true))
+    }
+}
+
+impl Offer {
+    pub fn new(instance: Arc<Instance>) -> Self {
+        Self {
+            instance,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            capabilities: Raw::empty_object(),
+            server_info: None,
+            instructions: None,
+            fetched_at: None,
+            problems: Vec::new(),
+            settings: HashMap::new(),
+        }
+    }
+
+    /// The tool with this name of the server's own.
+    pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.iter().find(|it| it.name == name && !it.gone)
+    }
+
+    /// Tools that the server has now, on or off.
+    pub fn listed(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.tools.iter().filter(|it| !it.gone)
+    }
+
+    pub fn declares(&self, capability: &str) -> bool {
+        self.capabilities.get(capability).is_some()
+    }
+
+    /// This offer with a fresh tool list. Known tools keep names and switches, new ones start on, missing ones are
+    /// marked gone. `is_taken` says which public names other instances of the person hold.
+    pub fn with_tools(&self, listed: &[Raw], is_taken: impl Fn(&str) -> bool, now: i64) -> Self {
+        let mut tools: Vec<Arc<Tool>> = self.tools.clone();
+        let mut places: HashMap<String, usize> =
+            tools.iter().enumerate().map(|(place, it)| (it.name.clone(), place)).collect();
+        let mut names: HashSet<String> =
+            tools.iter().flat_map(|it| [it.public_name.clone(), it.single_name.clone()]).collect();
+        let mut seen = vec![false; tools.len()];
+        let mut problems = Vec::new();
+        for (row, raw) in listed.iter().enumerate() {
+            let name = match usable(raw) {
+                Ok(name) => name,
+                Err(problem) => {
+                    problems.push(format!("tool {} of the list was left out: {problem}", row + 1));
+                    continue;
+                }
+            };
+            match places.get(&name) {
+                Some(place) if seen[*place] => {
+                    problems.push(format!("tool {} of the list was left out: `{name}` is listed twice", row + 1));
+                }
+                Some(place) => {
+                    seen[*place] = true;
+                    if tools[*place].raw != *raw || tools[*place].gone {
+                        tools[*place] = Arc::new(tools[*place].with(raw.clone(), false));
+                    }
+                }
+                None => {
+                    let mut free = |profile| {
+                        let wanted = name::encode(profile, &self.instance.slug, &name);
+                        let name = name::free_name(&wanted, |it| is_taken(it) || names.contains(it));
+                        names.insert(name.clone());
+                        name
+                    };
+                    let public = (free(Profile::Double), free(Profile::Single));
+                    places.insert(name.clone(), tools.len());
+                    let (enabled, permission) =
+                        self.settings.get(&name).copied().unwrap_or((true, Permission::Allow));
+                    tools.push(Arc::new(Tool { enabled, permission, ..Tool::new(name, public, raw.clone()) }));
+                    seen.push(true);
+                }
+            }
+        }
+        for (tool, seen) in tools.iter_mut().zip(seen) {
+            if !seen && !tool.gone {
+                *tool = Arc::new(tool.with(tool.raw.clone(), true));
+            }
+        }
+        Self { tools, problems, fetched_at: Some(now), ..self.clone() }
+    }
+
+    /// This offer after the server has told everything about itself. A list that failed stays as it was.
+    pub fn with_discovery(&self, found: &Discovery, is_taken: impl Fn(&str) -> bool, now: i64) -> Self {
+        let mut offer = self.clone();
+        offer.capabilities = found.capabilities.clone();
+        offer.server_info.clone_from(&found.server_info);
+        offer.instructions.clone_from(&found.instructions);
+        for (kind, list) in &found.lists {
+            let Ok(items) = list else { continue };
+            offer = match kind {
+                ListKind::Tools => offer.with_tools(items, &is_taken, now),
+                _ => offer.with_list(*kind, items.clone()),
+            };
+        }
+        offer
+    }
+
+    /// This offer with another list than the tools'.
+    pub fn with_list(mut self, kind: ListKind, items: Vec<Raw>) -> Self {
+        match kind {
+            ListKind::Tools => {}
+            ListKind::Prompts => self.prompts = items,
+            ListKind::Resources => self.resources = items,
+            ListKind::Templates => self.templates = items,
+        }
+        self
+    }
+
+    pub fn list(&self, kind: ListKind) -> &[Raw] {
+        match kind {
+            ListKind::Tools => &[],
+            ListKind::Prompts => &self.prompts,
+            ListKind::Resources => &self.resources,
+            ListKind::Templates => &self.templates,
+        }
+    }
+
+    /// How old the lists are; none before the first listing.
+    pub fn age_ms(&self, now: i64) -> Option<i64> {
+        self.fetched_at.map(|it| now - it)
+    }
+
+    /// Whether the tools are the same, switches included.
+    pub fn same_tools(&self, other: &Self) -> bool {
+        let same = |a: &Arc<Tool>, b: &Arc<Tool>| {
+            Arc::ptr_eq(a, b)
+                || (a.name == b.name && a.raw == b.raw && a.gone == b.gone && a.enabled == b.enabled
+                    && a.permission == b.permission)
+        };
+        self.tools.len() == other.tools.len() && self.tools.iter().zip(&other.tools).all(|(a, b)| same(a, b))
+    }
+
+    /// Whether nothing but the age differs.
+    pub fn same_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.instance, &other.instance)
+            && self.same_tools(other)
+            && self.problems == other.problems
+            && self.capabilities == other.capabilities
+            && self.instructions == other.instructions
+            && self.server_info == other.server_info
+            && ListKind::ALL.iter().all(|it| self.list(*it) == other.list(*it))
+    }
+}
+
+/// The name of a list entry, or why it cannot be used.
+fn usable(raw: &Raw) -> Result<String, String> {
+    let name = raw.get_text("name").ok_or("it has no name")?;
+    if name.is_empty() {
+        return Err("its name is empty".into());
+    }
+    match raw.get("inputSchema") {
+        Some(schema) if !schema.is_object() => Err(format!("the inputSchema of `{name}` is not an object")),
+        _ => Ok(name),
+    }
+}

@@ -1,0 +1,85 @@
+//! Resource addresses on the aggregate endpoint: a prefix names the instance, so that expanded templates still route.
+//!
+//! `toolgrove://<slug>/<original>`, except that `ui://x` becomes `ui://<slug>+x`, which clients know by its scheme.
+
+use memchr::memmem;
+use toolgrove_wire::{Edit, Raw};
+
+const SCHEME: &str = "toolgrove://";
+const UI: &str = "ui://";
+
+pub fn wrap(slug: &str, uri: &str) -> String {
+    match uri.strip_prefix(UI) {
+        Some(rest) => format!("{UI}{slug}+{rest}"),
+        None => format!("{SCHEME}{slug}/{uri}"),
+    }
+}
+
+/// The slug and the server's own address.
+pub fn unwrap(uri: &str) -> Option<(&str, String)> {
+    if let Some(rest) = uri.strip_prefix(SCHEME) {
+        return rest.split_once('/').map(|(slug, original)| (slug, original.to_owned()));
+    }
+    let (slug, rest) = uri.strip_prefix(UI)?.split_once('+')?;
+    Some((slug, format!("{UI}{rest}")))
+}
+
+/// A list entry with its address wrapped.
+pub fn wrap_entry(slug: &str, entry: &Raw, member: &str) -> Raw {
+    match entry.get_text(member) {
+        Some(uri) => Edit::of(entry).set_text(member, &wrap(slug, &uri)).done(),
+        None => entry.clone(),
+    }
+}
+
+/// A result whose addresses are wrapped: content of a tool, messages of a prompt, contents of a resource.
+pub fn wrap_result(slug: &str, result: &Raw) -> Raw {
+    if memmem::find(result.bytes(), b"\"uri\"").is_none() {
+        return result.clone();
+    }
+    let mut edit = Edit::of(result);
+    for key in ["content", "contents", "messages"] {
+        if let Some(items) = result.get(key).filter(Raw::is_array) {
+            let items: Vec<Raw> = items.items().map(|it| wrap_item(slug, &it)).collect();
+            edit = edit.set(key, Raw::array(&items));
+        }
+    }
+    edit.done()
+}
+
+fn wrap_item(slug: &str, item: &Raw) -> Raw {
+    let item = wrap_entry(slug, item, "uri");
+    let mut edit = Edit::of(&item);
+    for key in ["resource", "content"] {
+        if let Some(inner) = item.get(key).filter(Raw::is_object) {
+            edit = edit.set(key, wrap_item(slug, &inner));
+        }
+    }
+    edit.done()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_comes_back_as_it_was() {
+        for uri in ["test://static-text", "file:///a/b c", "ui://app/main", "http://x/y?z#q", "", "toolgrove://a/b"] {
+            let wrapped = wrap("my-slug", uri);
+            assert_eq!(unwrap(&wrapped), Some(("my-slug", uri.to_owned())), "{wrapped}");
+        }
+        assert_eq!(unwrap("test://x"), None);
+    }
+
+    #[test]
+    fn addresses_inside_results_are_wrapped_and_nothing_else_changes() {
+        let result = Raw::parse(
+            r#"{"content":[{"type":"text","text":"uri"},{"type":"resource_link","uri":"a://b","x":1e400},{"type":"resource","resource":{"uri":"c://d","text":""}}],"n":12345678901234567890}"#,
+        )
+        .expect("valid");
+        assert_eq!(
+            wrap_result("s", &result).as_str(),
+            r#"{"content":[{"type":"text","text":"uri"},{"type":"resource_link","uri":"toolgrove://s/a://b","x":1e400},{"type":"resource","resource":{"uri":"toolgrove://s/c://d","text":""}}],"n":12345678901234567890}"#
+        );
+    }
+}

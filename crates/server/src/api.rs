@@ -1,0 +1,87 @@
+//! `/api`: what the command line, the page and scripts use. Every answer carries all its caller needs.
+
+pub mod call;
+pub mod calls;
+pub mod instances;
+pub mod servers;
+pub mod text;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use toolgrove_core::Error;
+use toolgrove_core::health::{Access, Facts, Health, LastCall, LinkState};
+use toolgrove_core::hub;
+use toolgrove_core::instance::{Switch, Transport};
+use toolgrove_core::offer::Offer;
+
+use crate::App;
+use crate::problem::Answer;
+
+/// Prometheus text.
+pub async fn metrics(State(app): State<Arc<App>>) -> String {
+    app.metrics.run_upkeep();
+    app.metrics.render()
+}
+
+pub async fn status(State(app): State<Arc<App>>) -> Json<Value> {
+    let catalog = app.hub.catalog(app.caller.person);
+    Json(json!({
+        "name": "toolgrove",
+        "version": env!("CARGO_PKG_VERSION"),
+        "mode": app.config.mode,
+        "instances": catalog.offers().count(),
+        "tools": catalog.offers().map(|it| it.listed().count()).sum::<usize>(),
+        "sessions": app.sessions.count(),
+    }))
+}
+
+pub async fn workspaces(State(app): State<Arc<App>>) -> Answer<Json<Value>> {
+    let rows: Vec<Value> = match app.store.workspace(app.workspace).await? {
+        Some(it) => vec![json!({ "id": it.id, "name": it.name, "phase": it.phase })],
+        None => Vec::new(),
+    };
+    Ok(Json(Value::Array(rows)))
+}
+
+/// Reads a JSON body; what is wrong with it is said in one sentence.
+pub fn body<T: DeserializeOwned>(bytes: &Bytes) -> Result<T, Error> {
+    serde_json::from_slice(bytes).map_err(|problem| Error::Request(format!("the body cannot be read: {problem}")))
+}
+
+/// How an instance is doing, computed by the one function that knows.
+pub fn health(app: &App, offer: &Offer, last_call: Option<LastCall>) -> Health {
+    let state = app.hub.state(offer.instance.id);
+    let access = match (&state, &offer.instance.transport) {
+        (_, Transport::Impossible { problem, .. }) if problem.starts_with("not set") => Access::Setup,
+        (hub::LinkState::Failed(Error::NeedsReauth { challenge: Some(_), .. }), _) if offer.fetched_at.is_none() => Access::SignIn,
+        (hub::LinkState::Failed(Error::NeedsReauth { .. }), _) => Access::Reauth,
+        _ => Access::Granted,
+    };
+    let is_process = matches!(offer.instance.transport, Transport::Stdio(_));
+    let link = match state {
+        hub::LinkState::Failed(error) => LinkState::Failed { why: error.to_string() },
+        hub::LinkState::Opening => LinkState::Starting,
+        hub::LinkState::Idle if is_process => LinkState::Idle,
+        hub::LinkState::Idle | hub::LinkState::Open => LinkState::Open,
+    };
+    let link = match (&offer.instance.transport, link) {
+        (Transport::Impossible { problem, .. }, _) => LinkState::Failed { why: problem.clone() },
+        (_, link) => link,
+    };
+    let facts = Facts {
+        enabled: offer.instance.switch == Switch::On,
+        duplicate_of: None,
+        access,
+        link,
+        tools: offer.listed().count(),
+        tools_off: offer.listed().filter(|it| !it.enabled).count(),
+        tools_changed: 0,
+        last_call,
+    };
+    toolgrove_core::health::health(&facts, app.hub.now())
+}

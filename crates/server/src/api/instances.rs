@@ -1,0 +1,313 @@
+//! `/api/mcp/instances`: servers as the caller uses them. What belongs to others is not there.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::{Extension, Json};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolgrove_core::call::{Caller, Links};
+use toolgrove_core::health::Health;
+use toolgrove_core::offer::{Offer, Permission};
+use toolgrove_core::{Error, Secret, name};
+use toolgrove_store::InstanceRow;
+use uuid::Uuid;
+
+use super::{body, health, servers};
+use crate::App;
+use crate::problem::{Answer, store_error};
+use crate::registry::RESERVED_SLUGS;
+
+/// An instance as the API shows it.
+#[derive(Debug, Serialize)]
+pub struct Instance {
+    pub id: Uuid,
+    pub server_id: Uuid,
+    pub server_name: String,
+    pub slug: String,
+    pub name: String,
+    pub description: String,
+    pub enabled: bool,
+    pub transport: &'static str,
+    pub auth_type: String,
+    /// `not_ready`, `ready` or `needs_reauth`.
+    pub status: String,
+    pub health: Health,
+    pub last_error: Option<String>,
+    pub tools: usize,
+    pub tools_off: usize,
+    /// Age of the catalogue in seconds.
+    pub age_s: Option<i64>,
+    /// List entries that could not be used.
+    pub problems: Vec<String>,
+}
+
+/// One tool of an instance.
+#[derive(Debug, Serialize)]
+pub struct Tool {
+    pub name: String,
+    pub public_name: String,
+    pub description: String,
+    pub enabled: bool,
+    pub permission: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icon: Option<String>,
+    pub input_schema: Value,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Whole {
+    #[serde(flatten)]
+    pub instance: Instance,
+    pub era: Option<Value>,
+    pub tool_list: Vec<Tool>,
+}
+
+impl Instance {
+    fn of(app: &App, row: InstanceRow, offer: &Offer) -> Self {
+        Self {
+            id: row.id,
+            server_id: row.server_id,
+            server_name: offer.instance.server_name.clone(),
+            slug: row.slug,
+            name: row.name,
+            description: row.description,
+            enabled: row.enabled,
+            transport: offer.instance.transport.kind(),
+            auth_type: row.auth_type,
+            status: row.status,
+            health: health(app, offer, None),
+            last_error: row.last_error,
+            tools: offer.listed().count(),
+            tools_off: offer.listed().filter(|it| !it.enabled).count(),
+            age_s: offer.age_ms(app.hub.now()).map(|it| it / 1000),
+            problems: offer.problems.clone(),
+        }
+    }
+}
+
+/// An instance by id or slug.
+async fn find(app: &App, caller: &Caller, word: &str) -> Result<(InstanceRow, Arc<Offer>), Error> {
+    let row = match Uuid::parse_str(word) {
+        Ok(id) => app.store.instance(caller.person, id).await,
+        Err(_) => app.store.instance_by_slug(caller.person, word).await,
+    };
+    let unknown = || Error::UnknownInstance { id: word.to_owned() };
+    let row = row.map_err(store_error)?.ok_or_else(unknown)?;
+    let offer = app.hub.offer(row.id).ok_or_else(unknown)?;
+    Ok((row, offer))
+}
+
+pub async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+) -> Answer<Json<Vec<Instance>>> {
+    let mut all = Vec::new();
+    for row in app.store.instances_of(caller.person).await? {
+        if let Some(offer) = app.hub.offer(row.id) {
+            all.push(Instance::of(&app, row, &offer));
+        }
+    }
+    Ok(Json(all))
+}
+
+pub async fn one(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Answer<Json<Whole>> {
+    let (row, offer) = find(&app, &caller, &id).await?;
+    let server = app.store.server(row.server_id).await?;
+    Ok(Json(whole(&app, &caller, row, &offer, server.and_then(|it| it.era_verdict))))
+}
+
+fn whole(app: &App, caller: &Caller, row: InstanceRow, offer: &Offer, era: Option<Value>) -> Whole {
+    let mut tool_list: Vec<Tool> = offer
+        .listed()
+        .map(|it| Tool {
+            name: it.name.clone(),
+            public_name: it.public(caller.profile).to_owned(),
+            description: it.description(),
+            enabled: it.enabled,
+            permission: it.permission.as_str(),
+            icon: it.icon(),
+            input_schema: it.raw.get("inputSchema").map(|it| it.to_value()).unwrap_or_default(),
+        })
+        .collect();
+    tool_list.sort_by(|a, b| a.name.cmp(&b.name));
+    Whole { instance: Instance::of(app, row, offer), era, tool_list }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct New {
+    server_id: Option<String>,
+    slug: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    description: String,
+    /// Values for what the server's admin has named, by key.
+    #[serde(default)]
+    credentials: serde_json::Map<String, Value>,
+}
+
+pub async fn add(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    bytes: Bytes,
+) -> Answer<(StatusCode, Json<Whole>)> {
+    let new: New = body(&bytes)?;
+    let word = new.server_id.ok_or_else(|| Error::RequestMissing(vec!["server_id".into()]))?;
+    let server = servers::find(&app, &caller, &word).await?;
+    if !server.enabled {
+        return Err(Error::ServerOff { server: server.name }.into());
+    }
+    let slug = match new.slug {
+        Some(slug) => slug,
+        None => {
+            let wanted = name::default_slug(&server.endpoint);
+            let wanted = if wanted.is_empty() { name::slug_from_name(&server.name) } else { wanted };
+            app.free_slug(caller.person, &wanted).await?
+        }
+    };
+    name::check_slug(&slug)?;
+    if RESERVED_SLUGS.iter().any(|it| it.eq_ignore_ascii_case(&slug)) {
+        return Err(Error::SlugTaken { slug }.into());
+    }
+    let mut row = InstanceRow::new(caller.person, server.id, &slug);
+    row.name = new.name.unwrap_or_else(|| server.name.clone());
+    name::check_name(&row.name)?;
+    name::check_description(&new.description)?;
+    row.description = new.description;
+    app.store.add_instance(&row).await?;
+    if !new.credentials.is_empty() {
+        let values = new.credentials.into_iter().map(|(key, value)| {
+            (key, Secret::new(value.as_str().map_or_else(|| value.to_string(), Into::into)))
+        });
+        app.store.put_credentials(row.id, values.collect()).await?;
+    }
+    let offer = app.reload(caller.person, row.id).await?;
+    // A server that is away does not keep anybody from having an instance of it.
+    let _ = app.refresh(&offer.instance).await;
+    let (row, offer) = find(&app, &caller, &row.id.to_string()).await?;
+    Ok((StatusCode::CREATED, Json(whole(&app, &caller, row, &offer, None))))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstanceChange {
+    enabled: Option<bool>,
+    slug: Option<String>,
+    name: Option<String>,
+    description: Option<String>,
+    credentials: Option<serde_json::Map<String, Value>>,
+}
+
+pub async fn change(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+    bytes: Bytes,
+) -> Answer<Json<Whole>> {
+    let change: InstanceChange = body(&bytes)?;
+    let (mut row, _) = find(&app, &caller, &id).await?;
+    if let Some(slug) = change.slug {
+        name::check_slug(&slug)?;
+        if RESERVED_SLUGS.iter().any(|it| it.eq_ignore_ascii_case(&slug)) {
+            return Err(Error::SlugTaken { slug }.into());
+        }
+        row.slug = slug;
+    }
+    if let Some(wanted) = change.name {
+        name::check_name(&wanted)?;
+        row.name = wanted;
+    }
+    if let Some(wanted) = change.description {
+        name::check_description(&wanted)?;
+        row.description = wanted;
+    }
+    if let Some(wanted) = change.enabled {
+        row.enabled = wanted;
+    }
+    app.store.update_instance(&row).await?;
+    if let Some(values) = change.credentials {
+        let values = values.into_iter().map(|(key, value)| {
+            (key, Secret::new(value.as_str().map_or_else(|| value.to_string(), Into::into)))
+        });
+        app.store.put_credentials(row.id, values.collect()).await?;
+    }
+    let offer = app.reload(caller.person, row.id).await?;
+    Ok(Json(whole(&app, &caller, row, &offer, None)))
+}
+
+pub async fn remove(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    let (row, _) = find(&app, &caller, &id).await?;
+    app.remove_instance(caller.person, row.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Asks the server for everything again.
+pub async fn refresh(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Answer<Json<Whole>> {
+    let (row, offer) = find(&app, &caller, &id).await?;
+    toolgrove_core::catalog::usable(&offer.instance)?;
+    let found = app.refresh(&offer.instance).await?;
+    let (row, offer) = find(&app, &caller, &row.id.to_string()).await?;
+    let era = serde_json::to_value(&found.verdict).ok();
+    Ok(Json(whole(&app, &caller, row, &offer, era)))
+}
+
+/// Walks the way to the server step by step and says where it ends.
+pub async fn doctor(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Answer<Json<Value>> {
+    let (row, offer) = find(&app, &caller, &id).await?;
+    let mut steps = toolgrove_upstream::doctor::way(&offer.instance).await;
+    if steps.iter().all(|it| it.ok) {
+        app.hub.links().close(offer.instance.id).await;
+        let found = app.refresh(&offer.instance).await;
+        steps.extend(toolgrove_upstream::doctor::talk(&found));
+    }
+    let advice = toolgrove_upstream::doctor::advice(&offer.instance, &steps);
+    Ok(Json(json!({ "slug": row.slug, "steps": steps, "advice": advice })))
+}
+
+/// What the server's process last wrote to stderr.
+pub async fn log(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Answer<Json<Value>> {
+    let (row, _) = find(&app, &caller, &id).await?;
+    Ok(Json(json!({ "slug": row.slug, "lines": app.hub.links().log_tail(row.id) })))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolChange {
+    enabled: Option<bool>,
+    permission: Option<Permission>,
+}
+
+pub async fn switch_tool(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path((id, tool)): Path<(String, String)>,
+    bytes: Bytes,
+) -> Answer<Json<Whole>> {
+    let change: ToolChange = body(&bytes)?;
+    let (row, _) = find(&app, &caller, &id).await?;
+    let offer = app.switch_tool(caller.person, row.id, &tool, change.enabled, change.permission).await?;
+    Ok(Json(whole(&app, &caller, row, &offer, None)))
+}

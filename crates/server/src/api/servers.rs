@@ -1,0 +1,253 @@
+//! `/api/mcp/servers`: the registry.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::{Extension, Json};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use toolgrove_core::call::Caller;
+use toolgrove_core::event::ListKind;
+use toolgrove_core::{Error, import, name};
+use toolgrove_store::{InstanceRow, ServerRow};
+use uuid::Uuid;
+
+use super::body;
+use crate::App;
+use crate::problem::{Answer, store_error};
+use crate::registry::rows::{self, Owner};
+
+/// A registry entry as the API shows it.
+#[derive(Debug, Serialize)]
+pub struct Server {
+    pub id: Uuid,
+    pub workspace_id: Option<Uuid>,
+    pub name: String,
+    pub description: String,
+    pub endpoint: String,
+    pub transport: String,
+    pub origin: String,
+    pub enabled: bool,
+    pub protocol: Option<String>,
+    pub era: String,
+    pub era_verdict: Option<Value>,
+    pub rate_limit: Option<Value>,
+    pub enabled_instances: usize,
+    pub disabled_instances: usize,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+impl Server {
+    fn of(row: ServerRow, instances: &[InstanceRow]) -> Self {
+        let mine = || instances.iter().filter(|it| it.server_id == row.id);
+        Self {
+            enabled_instances: mine().filter(|it| it.enabled).count(),
+            disabled_instances: mine().filter(|it| !it.enabled).count(),
+            id: row.id,
+            workspace_id: row.workspace_id,
+            name: row.name,
+            description: row.description,
+            endpoint: row.endpoint,
+            transport: row.transport,
+            origin: row.origin,
+            enabled: row.enabled,
+            protocol: row.protocol,
+            era: row.era,
+            era_verdict: row.era_verdict,
+            rate_limit: row.rate_limit,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Filter {
+    enabled: Option<bool>,
+}
+
+pub async fn list(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Query(filter): Query<Filter>,
+) -> Answer<Json<Vec<Server>>> {
+    let instances = app.store.instances_of(caller.person).await?;
+    let mut rows = app.store.servers_of(caller.person).await?;
+    rows.retain(|it| filter.enabled.is_none_or(|wanted| it.enabled == wanted));
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Json(rows.into_iter().map(|it| Server::of(it, &instances)).collect()))
+}
+
+/// A server by id or by name.
+pub async fn find(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, Error> {
+    let found = match Uuid::parse_str(word) {
+        Ok(id) => app.store.visible_server(caller.person, id).await.map_err(store_error)?,
+        Err(_) => {
+            let rows = app.store.servers_of(caller.person).await.map_err(store_error)?;
+            rows.into_iter().find(|it| it.name == word)
+        }
+    };
+    found.ok_or_else(|| Error::UnknownServer { server: word.to_owned() })
+}
+
+async fn shown(app: &App, caller: &Caller, row: ServerRow) -> Answer<Json<Server>> {
+    let instances = app.store.instances_of(caller.person).await?;
+    Ok(Json(Server::of(row, &instances)))
+}
+
+pub async fn one(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Answer<Json<Server>> {
+    let row = find(&app, &caller, &id).await?;
+    shown(&app, &caller, row).await
+}
+
+/// Adds an entry. Its address must be one; nothing is asked of it.
+pub async fn add(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    bytes: Bytes,
+) -> Answer<(StatusCode, Json<Server>)> {
+    let mut given: Map<String, Value> = body(&bytes)?;
+    let missing: Vec<String> = ["workspaceId", "name", "endpoint"]
+        .into_iter()
+        .filter(|it| given.get(*it).is_none_or(|it| it.is_null() || it == ""))
+        .map(Into::into)
+        .collect();
+    if !missing.is_empty() {
+        return Err(Error::RequestMissing(missing).into());
+    }
+    let text = |value: Option<Value>| value.and_then(|it| it.as_str().map(|it| it.trim().to_owned()));
+    if text(given.remove("workspaceId")).as_deref() != Some(&app.workspace.to_string()) {
+        return Err(Error::NotFound("workspace".into()).into());
+    }
+    let server_name = text(given.remove("name")).unwrap_or_default();
+    let endpoint = text(given.remove("endpoint")).unwrap_or_default();
+    name::check_server_url(&endpoint)?;
+    given.insert("url".into(), endpoint.clone().into());
+    let entry = import::entry(&server_name, given).map_err(Error::ServerConfig)?;
+    check_url_free(&app, &endpoint, None).await?;
+    let owner = Owner { person: caller.person, workspace: app.workspace, origin: "admin".into() };
+    let mut rows = rows::rows(&entry, &owner, "server");
+    rows.server.owner_id = None;
+    app.store.add_server(&rows.server).await?;
+    app.note_admin("server.add", &server_name).await;
+    let (row, person) = (rows.server, &caller);
+    Ok((StatusCode::CREATED, shown(&app, person, row).await?))
+}
+
+/// One address is registered once by admins; pastes and bundles may repeat it.
+async fn check_url_free(app: &App, url: &str, but: Option<Uuid>) -> Result<(), Error> {
+    let normal = |url: &str| url::Url::parse(url.trim()).map_or_else(|_| url.trim().to_owned(), |it| it.to_string());
+    let wanted = normal(url);
+    let taken = app.store.all_servers().await.map_err(store_error)?.iter().any(|it| {
+        it.origin == "admin" && Some(it.id) != but && it.workspace_id == Some(app.workspace) && normal(&it.endpoint) == wanted
+    });
+    if taken { Err(Error::ServerUrlTaken { url: url.to_owned() }) } else { Ok(()) }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerChange {
+    enabled: Option<bool>,
+    name: Option<String>,
+    description: Option<String>,
+    endpoint: Option<String>,
+    protocol: Option<Option<String>>,
+    era: Option<String>,
+}
+
+pub async fn change(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+    bytes: Bytes,
+) -> Answer<Json<Server>> {
+    let change: ServerChange = body(&bytes)?;
+    let mut row = find(&app, &caller, &id).await?;
+    if let Some(wanted) = change.name {
+        name::check_name(&wanted)?;
+        row.name = wanted;
+    }
+    if let Some(wanted) = change.description {
+        name::check_description(&wanted)?;
+        row.description = wanted;
+    }
+    if let Some(wanted) = change.endpoint {
+        let wanted = wanted.trim().to_owned();
+        name::check_server_url(&wanted)?;
+        if row.origin == "admin" {
+            check_url_free(&app, &wanted, Some(row.id)).await?;
+        }
+        row.config["url"] = wanted.clone().into();
+        row.endpoint = wanted;
+        row.era_verdict = None;
+    }
+    if let Some(wanted) = change.era {
+        if !["auto", "modern", "legacy"].contains(&wanted.as_str()) {
+            return Err(Error::Request("`era` must be `auto`, `modern` or `legacy`".into()).into());
+        }
+        row.era = wanted;
+        row.era_verdict = None;
+    }
+    if let Some(wanted) = change.protocol {
+        row.protocol = wanted;
+        row.era_verdict = None;
+    }
+    if let Some(wanted) = change.enabled {
+        row.enabled = wanted;
+    }
+    app.store.update_server(&row).await?;
+    for instance in app.store.all_instances().await?.iter().filter(|it| it.server_id == row.id) {
+        app.reload(instance.person_id, instance.id).await?;
+    }
+    app.note_admin("server.change", &row.name).await;
+    shown(&app, &caller, row).await
+}
+
+pub async fn remove(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Answer<StatusCode> {
+    let row = find(&app, &caller, &id).await?;
+    app.remove_server(&row).await?;
+    app.note_admin("server.remove", &row.name).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Asks a server what it offers, now, and says how that went.
+pub async fn test(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+) -> Answer<Json<Value>> {
+    let row = find(&app, &caller, &id).await?;
+    let instances = app.store.instances_of(caller.person).await?;
+    let instance = instances.iter().find(|it| it.server_id == row.id);
+    let found = match instance.and_then(|it| app.hub.offer(it.id)) {
+        Some(offer) => app.refresh(&offer.instance).await,
+        None => app.try_server(caller.person, &row).await,
+    };
+    let data = match found {
+        Ok(found) => {
+            let tools = found.lists.iter().find(|it| it.0 == ListKind::Tools).map(|it| &it.1);
+            let names: Vec<String> = match tools {
+                Some(Ok(tools)) => tools.iter().filter_map(|it| it.get_text("name")).collect(),
+                _ => Vec::new(),
+            };
+            let failed = tools.and_then(|it| it.as_ref().err());
+            let message = failed.map_or_else(|| "connected".to_owned(), ToString::to_string);
+            json!({ "success": failed.is_none(), "server_name": row.name, "tools": names, "message": message })
+        }
+        Err(error) => {
+            json!({ "success": false, "server_name": row.name, "tools": [], "message": error.to_string(), "hint": error.hint() })
+        }
+    };
+    Ok(Json(json!({ "data": data })))
+}

@@ -1,0 +1,205 @@
+//! Text views of the catalogue and of calls: paste and export, the prompt section, XML calls, function schemas.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use http::header;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolgrove_core::Error;
+use toolgrove_core::call::{Caller, Door, View};
+use toolgrove_core::event::{Events, ListKind};
+use toolgrove_core::export::{self, Secrets, Stored};
+use toolgrove_core::instance::Switch;
+use toolgrove_core::name::Profile;
+use toolgrove_core::offer::{Offer, Tool};
+use toolgrove_core::text::{openai, params, prompt, xml};
+
+use super::{body, call};
+use crate::App;
+use crate::problem::Answer;
+use crate::registry::rows::{self, Owner};
+use crate::registry::{Imported, Paste};
+
+pub async fn import(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    bytes: Bytes,
+) -> Answer<Json<Imported>> {
+    let paste: Paste = body(&bytes)?;
+    let owner = Owner { person: caller.person, workspace: app.workspace, origin: "paste".into() };
+    let imported = app.import(&owner, &paste).await?;
+    for added in &imported.added {
+        app.note_admin("server.import", &added.name).await;
+    }
+    Ok(Json(imported))
+}
+
+#[derive(Deserialize)]
+pub struct Export {
+    format: Option<String>,
+    #[serde(default)]
+    secrets: bool,
+}
+
+/// Everything the caller owns, in a shape that import reads back.
+pub async fn export(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Query(wanted): Query<Export>,
+) -> Answer<Json<Value>> {
+    Ok(Json(exported(&app, &caller, wanted.format.as_deref(), wanted.secrets).await?))
+}
+
+pub async fn exported(app: &App, caller: &Caller, format: Option<&str>, secrets: bool) -> Answer<Value> {
+    let mut entries = Vec::new();
+    for row in app.store.instances_of(caller.person).await? {
+        let Some(server) = app.store.visible_server(caller.person, row.server_id).await? else { continue };
+        let credentials = app.store.credentials_of(row.id).await?;
+        let offer = app.hub.offer(row.id);
+        let Ok(mut entry) = rows::entry(&server, &credentials) else { continue };
+        entry.enabled = server.enabled && row.enabled;
+        if let Some(offer) = &offer {
+            entry.disabled_tools = offer.listed().filter(|it| !it.enabled).map(|it| it.name.clone()).collect();
+        }
+        entries.push((server.id, entry, offer));
+    }
+    entries.sort_by(|a, b| a.1.name.cmp(&b.1.name));
+    let secrets = if secrets { Secrets::Included } else { Secrets::LeftOut };
+    match format.unwrap_or("mcp.json") {
+        "mcp.json" => Ok(export::mcp_json(entries.iter().map(|it| &it.1), secrets)),
+        "bouno" => Ok(export::bouno(
+            entries.iter().map(|(id, entry, offer)| Stored { id: *id, entry, cached_tools: raw_tools(offer.as_deref()) }),
+            secrets,
+        )),
+        other => Err(Error::Request(format!("`{other}` is not a format; expected `mcp.json` or `bouno`")).into()),
+    }
+}
+
+fn raw_tools(offer: Option<&Offer>) -> Vec<Value> {
+    offer.map(|it| it.listed().map(|it| it.raw.to_value()).collect()).unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+pub struct ToolsQuery {
+    format: Option<String>,
+    names: Option<String>,
+}
+
+/// The tool list for something that is not an MCP client.
+pub async fn tools(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Query(wanted): Query<ToolsQuery>,
+) -> Answer<Response> {
+    let profile = profile(&caller, wanted.names.as_deref())?;
+    let catalog = app.hub.catalog(caller.person);
+    match wanted.format.as_deref().unwrap_or("mcp") {
+        "mcp" => {
+            let list = catalog.list(&View::All, ListKind::Tools, profile)?;
+            let kind = [(header::CONTENT_TYPE, "application/json")];
+            let list = toolgrove_wire::Raw::object("tools", &list);
+            Ok((kind, list.bytes().clone()).into_response())
+        }
+        "openai" => {
+            let functions: Vec<_> = shown(&app, &caller)
+                .into_iter()
+                .filter(|it| it.1.enabled)
+                .map(|(_, it)| {
+                    let schema = it.raw.get("inputSchema").map(|it| it.to_value());
+                    openai::function_tool(it.public(profile), &it.description(), schema.as_ref())
+                })
+                .collect();
+            Ok(Json(functions).into_response())
+        }
+        other => Err(Error::Request(format!("`{other}` is not a format; expected `mcp` or `openai`")).into()),
+    }
+}
+
+pub fn profile(caller: &Caller, names: Option<&str>) -> Result<Profile, Error> {
+    match names {
+        None => Ok(caller.profile),
+        Some(word) => Profile::parse(word)
+            .ok_or_else(|| Error::Request(format!("`{word}` is not a name profile; expected `double` or `single`"))),
+    }
+}
+
+/// Every listed tool of every server that is on, by public name.
+fn shown(app: &App, caller: &Caller) -> Vec<(Arc<Offer>, Arc<Tool>)> {
+    let catalog = app.hub.catalog(caller.person);
+    let mut tools: Vec<_> = catalog
+        .offers()
+        .filter(|it| it.instance.switch == Switch::On)
+        .flat_map(|offer| offer.listed().map(|it| (offer.clone(), it.clone())))
+        .collect();
+    tools.sort_by(|a, b| a.1.public_name.cmp(&b.1.public_name));
+    tools
+}
+
+/// The `## MCP Tools` section of a system prompt.
+pub async fn prompt(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Query(wanted): Query<ToolsQuery>,
+) -> Answer<Response> {
+    let profile = profile(&caller, wanted.names.as_deref())?;
+    let tools: Vec<_> = shown(&app, &caller)
+        .into_iter()
+        .map(|(_, it)| prompt::PromptTool {
+            name: it.public(profile).to_owned(),
+            description: it.description(),
+            params: params::params(&it.raw.get("inputSchema").map(|it| it.to_value()).unwrap_or_default()),
+            enabled: it.enabled,
+        })
+        .collect();
+    let text = prompt::section(&tools).map(|it| it + "\n").unwrap_or_default();
+    Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text).into_response())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Xml {
+    text: String,
+    #[serde(default)]
+    run: bool,
+}
+
+/// Reads calls out of a model's text and runs them if asked to.
+pub async fn xml(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    bytes: Bytes,
+) -> Answer<Json<Value>> {
+    let given: Xml = body(&bytes)?;
+    let catalog = app.hub.catalog(caller.person);
+    let mut reader = xml::XmlCalls::default();
+    let mut pieces = reader.push(&given.text);
+    pieces.extend(reader.finish());
+    let (mut text, mut calls) = (String::new(), Vec::new());
+    for piece in pieces {
+        match piece {
+            xml::Piece::Text(it) => text.push_str(&it),
+            xml::Piece::Call(it) => {
+                let tool = catalog.tool(&View::All, &it.name).ok();
+                let schema = tool.and_then(|it| it.tool.raw.get("inputSchema")).map(|it| it.to_value());
+                let params = it.arguments(schema.as_ref());
+                calls.push((it.name, params));
+            }
+        }
+    }
+    let shown: Vec<_> = calls.iter().map(|(name, params)| json!({ "name": name, "params": params })).collect();
+    let mut answer = json!({ "text": text, "calls": shown });
+    if given.run {
+        let mut results = Vec::new();
+        for (name, params) in &calls {
+            let arguments = toolgrove_wire::Raw::of(params);
+            let ran = call::run(&app, &caller, Door::Xml, name, arguments, Events::none()).await;
+            results.push(call::view_of(&ran));
+        }
+        answer["results"] = json!(results);
+    }
+    Ok(Json(answer))
+}

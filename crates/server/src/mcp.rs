@@ -1,0 +1,140 @@
+//! The MCP doors: `/mcp` for everything, `/mcp/i/<slug>` for one instance, in both eras on the same address.
+//!
+//! Which era a message is of is told by the message alone, never by the connection it came over.
+
+pub mod answer;
+pub mod conversation;
+pub mod legacy;
+pub mod lines;
+pub mod modern;
+mod notices;
+pub mod sse;
+mod stream;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use toolgrove_core::call::{Caller, Door, View};
+use toolgrove_wire::envelope::{INVALID_REQUEST, NotAMessage};
+use toolgrove_wire::legacy::Version;
+use toolgrove_wire::modern::{RequestMeta, VERSION};
+use toolgrove_wire::{Message, Raw};
+
+use self::answer::{ClientEra, Failure};
+pub use self::stream::event_stream;
+use self::stream::{Streams, refuse};
+use crate::App;
+
+/// The levels of `notifications/message`, most verbose first.
+pub const LOG_LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// `/mcp`: every tool under its public name.
+pub async fn all(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    request: Request<Body>,
+) -> Response {
+    serve(app, caller, View::All, request).await
+}
+
+/// `/mcp/i/<slug>`: one instance under its own names.
+pub async fn one(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(slug): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let view = View::One { slug };
+    if let Err(failure) = check_instance(&app, &caller, &view) {
+        return refuse(None, ClientEra::Legacy(Version::LATEST), &failure);
+    }
+    serve(app, caller, view, request).await
+}
+
+/// What is off or not there is said before anything is read.
+fn check_instance(app: &App, caller: &Caller, view: &View) -> Result<(), Failure> {
+    let View::One { slug } = view else { return Ok(()) };
+    let catalog = app.hub.catalog(caller.person);
+    let offer = catalog.require(slug).map_err(|it| Failure::of(&it, view))?;
+    toolgrove_core::catalog::usable(&offer.instance).map_err(|it| Failure::of(&it, view))
+}
+
+async fn serve(app: Arc<App>, caller: Arc<Caller>, view: View, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    match parts.method {
+        Method::POST => post(app, caller, view, &parts.headers, body).await,
+        Method::GET => legacy::hear(&app, &caller, &view, &parts.headers),
+        Method::DELETE => legacy::end(&app, &caller, &view, &parts.headers),
+        _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+    }
+}
+
+async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: &HeaderMap, body: Body) -> Response {
+    let version = headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok());
+    // Dates compare as text.
+    let modern_header = version.is_some_and(|it| it >= VERSION);
+    let era = if modern_header { ClientEra::Modern } else { ClientEra::Legacy(Version::LATEST) };
+    let bytes = match read_body(headers, body, app.body_limit()).await {
+        Ok(bytes) => bytes,
+        Err(failure) => return refuse(None, era, &failure),
+    };
+    let body = match Raw::parse(bytes) {
+        Ok(body) => body,
+        Err(problem) => {
+            let rpc = NotAMessage::from(problem).rpc();
+            return refuse(None, era, &Failure { rpc, status: 400 });
+        }
+    };
+    let streams = streams(headers);
+    let params = body.get("params");
+    let is_modern = modern_header || RequestMeta::read(params.as_ref()).version.is_some();
+    if !is_modern {
+        return legacy::respond(&app, caller, view, headers, streams, body).await;
+    }
+    match Message::read(&body) {
+        Err(problem) => refuse(None, ClientEra::Modern, &Failure { rpc: problem.rpc(), status: 400 }),
+        Ok(Message::Request { id, method, params }) => {
+            let client = modern::client(caller, view, Door::Mcp);
+            modern::respond(&app, client, headers, streams, id, method, params).await
+        }
+        Ok(Message::Notification { .. }) => StatusCode::ACCEPTED.into_response(),
+        Ok(Message::Response { .. }) => {
+            let failure = Failure::new(400, INVALID_REQUEST, "nothing was asked of the client, so nothing can be answered");
+            refuse(None, ClientEra::Modern, &failure)
+        }
+    }
+}
+
+/// Reads a body that says it is JSON and keeps within the limit.
+async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    if !kind.trim_start().to_ascii_lowercase().starts_with("application/json") {
+        return Err(Failure::new(415, INVALID_REQUEST, "Content-Type must be application/json"));
+    }
+    match Limited::new(body, limit).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(problem) if problem.is::<LengthLimitError>() => {
+            let message = format!("a message may have at most {} MiB", limit / (1024 * 1024));
+            Err(Failure::new(413, INVALID_REQUEST, message))
+        }
+        Err(_) => Err(Failure::new(400, INVALID_REQUEST, "the body ended early")),
+    }
+}
+
+/// A client that does not say so can read an event stream; one that names only other types cannot.
+fn streams(headers: &HeaderMap) -> Streams {
+    let mut accepts = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok()).peekable();
+    if accepts.peek().is_none() {
+        return Streams::Accepted;
+    }
+    match accepts.any(|it| it.contains("text/event-stream") || it.contains("*/*")) {
+        true => Streams::Accepted,
+        false => Streams::Refused,
+    }
+}

@@ -1,0 +1,248 @@
+//! Answers one request of an MCP client, whatever its era and transport. The doors around it only read and write.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use toolgrove_core::Error;
+use toolgrove_core::call::{Call, Caller, Door, Method, Outcome, View};
+use toolgrove_core::event::{Event, Events, ListKind};
+use toolgrove_wire::envelope::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use toolgrove_wire::legacy::{self, Version};
+use toolgrove_wire::modern::{self, CacheHint, KEY_ORIGIN, RequestMeta};
+use toolgrove_wire::{Edit, Raw, RpcError};
+use uuid::Uuid;
+
+use crate::App;
+
+/// Who asks, and in which era.
+#[derive(Debug, Clone)]
+pub struct Client {
+    pub caller: Arc<Caller>,
+    pub view: View,
+    pub era: ClientEra,
+    pub door: Door,
+    pub chat: Arc<str>,
+    /// What a legacy client has set with `logging/setLevel`.
+    pub log_level: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientEra {
+    Modern,
+    Legacy(Version),
+}
+
+/// An answer that is no result, with the status it has over HTTP.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    pub rpc: RpcError,
+    pub status: u16,
+}
+
+impl Failure {
+    pub fn new(status: u16, code: i64, message: impl Into<String>) -> Self {
+        Self { rpc: RpcError::new(code, message), status }
+    }
+
+    /// The JSON-RPC face of an error. Only an endpoint of one instance shows a failed hop in its status.
+    pub fn of(error: &Error, view: &View) -> Self {
+        let status = match view {
+            View::All => 200,
+            View::One { .. } if error.is_failed_hop() => 502,
+            View::One { .. } => match error {
+                Error::ServerOff { .. } | Error::InstanceOff { .. } => 403,
+                Error::UnknownServer { .. } => 404,
+                _ => 200,
+            },
+        };
+        if let Error::Server { code, message, data } = error {
+            return Self { rpc: RpcError { code: *code, message: message.clone(), data: data.clone() }, status };
+        }
+        let mut data = serde_json::Map::new();
+        data.insert("code".into(), error.code().into());
+        if let Some(hint) = error.hint() {
+            data.insert("hint".into(), hint.into());
+        }
+        if let Some(inner) = error.data() {
+            data.insert("data".into(), inner);
+        }
+        if let Error::UnknownResource { uri } = error {
+            data.insert("uri".into(), uri.clone().into());
+        }
+        Self { rpc: RpcError::new(error.rpc_code(), error.to_string()).with_data(&data), status }
+    }
+}
+
+/// The result of one request, in the shape of the client's era.
+pub async fn answer(
+    app: &Arc<App>,
+    client: &Client,
+    method: &str,
+    params: Option<Raw>,
+    meta: &RequestMeta,
+    events: Events,
+) -> Result<Raw, Failure> {
+    let list = ListKind::ALL.into_iter().find(|it| it.method() == method);
+    if let Some(kind) = list {
+        return list_answer(app, client, kind, params.as_ref()).await;
+    }
+    if let Some(method) = Method::parse(method) {
+        return call_answer(app, client, method, params, meta, events).await;
+    }
+    match (client.era, method) {
+        (ClientEra::Modern, "server/discover") => Ok(discover(app, client)?),
+        (ClientEra::Legacy(_), "ping") => Ok(Raw::empty_object()),
+        _ => Err(Failure::new(404, METHOD_NOT_FOUND, format!("method not found: {method}"))),
+    }
+}
+
+async fn list_answer(
+    app: &Arc<App>,
+    client: &Client,
+    kind: ListKind,
+    params: Option<&Raw>,
+) -> Result<Raw, Failure> {
+    if params.and_then(|it| it.get("cursor")).is_some_and(|it| !it.is_null()) {
+        // Lists come whole, so no cursor was ever given out.
+        return Err(Failure::new(200, INVALID_PARAMS, "unknown cursor"));
+    }
+    if let View::One { slug } = &client.view {
+        app.first_listing(client.caller.person, slug).await;
+    }
+    let catalog = app.hub.catalog(client.caller.person);
+    let items = catalog.list(&client.view, kind, client.caller.profile);
+    let items = items.map_err(|it| Failure::of(&it, &client.view))?;
+    let result = Raw::object(kind.member(), &items);
+    Ok(match client.era {
+        ClientEra::Legacy(_) => result,
+        ClientEra::Modern => modern::complete(&result, &app.server_info, Some(CacheHint { ttl_ms: 0 })),
+    })
+}
+
+async fn call_answer(
+    app: &Arc<App>,
+    client: &Client,
+    method: Method,
+    params: Option<Raw>,
+    meta: &RequestMeta,
+    events: Events,
+) -> Result<Raw, Failure> {
+    let params = params.unwrap_or_else(Raw::empty_object);
+    let log_level = match &meta.log_level {
+        Some(level) => level.text().map(Into::into),
+        None => client.log_level.clone(),
+    };
+    let call = Call {
+        id: Uuid::now_v7(),
+        parent: None,
+        caller: client.caller.clone(),
+        door: client.door,
+        view: client.view.clone(),
+        method,
+        params: if meta.has_hop_keys { modern::without_hop_keys(&params) } else { params },
+        chat: meta.chat.as_deref().map_or_else(|| client.chat.clone(), Into::into),
+        depth: meta.depth,
+        log_level,
+        started_at: app.hub.now(),
+    };
+    let outcome = match app.hub.call(call, events).await {
+        Ok(outcome) => outcome,
+        // Over MCP a model can correct its own arguments, so they come back as a result.
+        Err(error @ Error::Arguments { .. }) => return Ok(in_era(app, client, method, &tool_error(&error))),
+        Err(error) => return Err(missing_resource(method, client.era, Failure::of(&error, &client.view))),
+    };
+    let Outcome::Complete { result, instance } = outcome;
+    let result = match client.era {
+        ClientEra::Modern => with_origin(&result, &instance.slug),
+        ClientEra::Legacy(_) => result,
+    };
+    Ok(in_era(app, client, method, &result))
+}
+
+fn in_era(app: &App, client: &Client, method: Method, result: &Raw) -> Raw {
+    match client.era {
+        ClientEra::Legacy(_) => legacy::result_for_client(result),
+        ClientEra::Modern => {
+            let cache = (method == Method::ReadResource).then_some(CacheHint { ttl_ms: 0 });
+            modern::complete(result, &app.server_info, cache)
+        }
+    }
+}
+
+/// Says from which instance a result came, and keeps what the server said of itself.
+fn with_origin(result: &Raw, slug: &str) -> Raw {
+    let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
+    let origin = Raw::of(&json!({ "instance": slug }));
+    let origin = match meta.get(modern::KEY_SERVER) {
+        Some(server) => Edit::of(&origin).set("serverInfo", server).done(),
+        None => origin,
+    };
+    let meta = Edit::of(&meta).set(KEY_ORIGIN, origin).done();
+    Edit::of(result).set("_meta", meta).done()
+}
+
+fn tool_error(error: &Error) -> Raw {
+    Raw::of(&json!({ "content": [{ "type": "text", "text": error.to_string() }], "isError": true }))
+}
+
+/// A missing resource has a number of its own in the legacy era, and none in the modern one.
+fn missing_resource(method: Method, era: ClientEra, mut failure: Failure) -> Failure {
+    const LEGACY_MISSING: i64 = -32002;
+    if method == Method::ReadResource {
+        match era {
+            ClientEra::Modern if failure.rpc.code == LEGACY_MISSING => failure.rpc.code = INVALID_PARAMS,
+            ClientEra::Legacy(_) if failure.rpc.code == INVALID_PARAMS => failure.rpc.code = LEGACY_MISSING,
+            _ => {}
+        }
+    }
+    failure
+}
+
+/// What the hub, or one instance behind it, can do.
+pub fn capabilities(app: &App, client: &Client) -> Result<Raw, Failure> {
+    let all = json!({
+        "tools": { "listChanged": true },
+        "prompts": { "listChanged": true },
+        "resources": { "listChanged": true },
+        "completions": {},
+        "logging": {},
+    });
+    let View::One { slug } = &client.view else { return Ok(Raw::of(&all)) };
+    let catalog = app.hub.catalog(client.caller.person);
+    let offer = catalog.require(slug).map_err(|it| Failure::of(&it, &client.view))?;
+    let serde_json::Value::Object(all) = all else { return Ok(Raw::empty_object()) };
+    let own: serde_json::Map<_, _> =
+        all.into_iter().filter(|(key, _)| key == "tools" || offer.declares(key)).collect();
+    Ok(Raw::of(&own))
+}
+
+/// The words a server wants a model to read first.
+pub fn instructions(app: &App, client: &Client) -> Option<String> {
+    let View::One { slug } = &client.view else { return None };
+    app.hub.catalog(client.caller.person).offer(slug)?.instructions.clone()
+}
+
+fn discover(app: &App, client: &Client) -> Result<Raw, Failure> {
+    let result = Raw::of(&json!({ "supportedVersions": [modern::VERSION] }));
+    let mut edit = Edit::of(&result).set("capabilities", capabilities(app, client)?);
+    if let Some(text) = instructions(app, client) {
+        edit = edit.set_text("instructions", &text);
+    }
+    Ok(modern::complete(&edit.done(), &app.server_info, Some(CacheHint { ttl_ms: 0 })))
+}
+
+/// An event of a running call as the notification a client gets, if it asked for it.
+pub fn notification(event: Event, progress_token: Option<&Raw>) -> Option<bytes::Bytes> {
+    match event {
+        Event::Progress(params) => {
+            let params = Edit::of(&params).set("progressToken", progress_token?.clone()).done();
+            Some(toolgrove_wire::envelope::notification("notifications/progress", Some(&params)))
+        }
+        Event::Log(params) => Some(toolgrove_wire::envelope::notification("notifications/message", Some(&params))),
+    }
+}
+
+/// The failure of a task that broke, which must not take the connection with it.
+pub fn broken(problem: impl std::fmt::Display) -> Failure {
+    Failure::new(200, INTERNAL_ERROR, format!("something broke inside the hub: {problem}"))
+}

@@ -1,0 +1,101 @@
+//! The stdio door, and the same on the hub's socket: one message per line.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+use toolgrove_core::call::{Caller, Door, View};
+use toolgrove_core::task;
+use toolgrove_wire::RpcError;
+use toolgrove_wire::envelope::{self, INVALID_REQUEST, UnknownId};
+
+use super::conversation::Conversation;
+use crate::App;
+
+/// Answers that a client has not read yet. Past this the hub waits for it.
+const UNREAD: usize = 256;
+
+/// Serves one client until its input ends. What still runs then is cancelled.
+pub async fn serve(
+    app: Arc<App>,
+    caller: Arc<Caller>,
+    view: View,
+    input: impl AsyncRead + Send + Unpin,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> std::io::Result<()> {
+    let (out, answers) = mpsc::channel(UNREAD);
+    let writer = task::spawn("writer", write(answers, output));
+    let limit = app.body_limit();
+    let conversation = Conversation::new(app, caller, view, Door::Stdio, out.clone());
+    let mut input = BufReader::with_capacity(64 * 1024, input);
+    let read = loop {
+        match read_line(&mut input, limit).await {
+            Ok(Line::End) => break Ok(()),
+            Ok(Line::Message(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Ok(Line::Message(line)) => conversation.take(line).await,
+            Ok(Line::TooLong) => {
+                let problem = RpcError::new(INVALID_REQUEST, format!("a message may have at most {limit} bytes"));
+                let _ = out.send(envelope::error(None, &problem, UnknownId::Null)).await;
+            }
+            Err(problem) => break Err(problem),
+        }
+    };
+    drop(conversation);
+    drop(out);
+    let _ = writer.await;
+    read
+}
+
+enum Line {
+    Message(Bytes),
+    TooLong,
+    End,
+}
+
+/// Reads up to the next line end. A line over the limit is read to its end and dropped.
+async fn read_line(input: &mut (impl AsyncBufReadExt + Unpin), limit: usize) -> std::io::Result<Line> {
+    let (mut line, mut too_long) = (BytesMut::new(), false);
+    loop {
+        let buffer = input.fill_buf().await?;
+        if buffer.is_empty() {
+            return Ok(if line.is_empty() { Line::End } else { Line::Message(line.freeze()) });
+        }
+        let end = buffer.iter().position(|it| *it == b'\n');
+        let piece = &buffer[..end.unwrap_or(buffer.len())];
+        too_long |= line.len() + piece.len() > limit;
+        if !too_long {
+            line.extend_from_slice(piece);
+        }
+        let used = end.map_or(buffer.len(), |it| it + 1);
+        input.consume(used);
+        if end.is_some() {
+            return Ok(if too_long { Line::TooLong } else { Line::Message(line.freeze()) });
+        }
+    }
+}
+
+/// Writes answers as lines, as many as are there in one go.
+async fn write(mut answers: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) {
+    let mut batch = Vec::with_capacity(UNREAD);
+    let mut buffer = BytesMut::new();
+    while answers.recv_many(&mut batch, UNREAD).await > 0 {
+        for message in batch.drain(..) {
+            if has_line_end(&message) {
+                // JSON text has line ends only as white space between tokens (a pretty-printing server): a blank does as well.
+                buffer.extend(message.iter().map(|it| if matches!(it, b'\n' | b'\r') { b' ' } else { *it }));
+            } else {
+                buffer.extend_from_slice(&message);
+            }
+            buffer.extend_from_slice(b"\n");
+        }
+        if output.write_all(&buffer).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+        buffer.clear();
+    }
+}
+
+fn has_line_end(message: &[u8]) -> bool {
+    message.iter().any(|it| matches!(it, b'\n' | b'\r'))
+}

@@ -1,0 +1,260 @@
+//! Servers and instances: added, changed, switched, refreshed and removed, in the store and in the hub at once.
+//!
+//! The store is the truth; the hub's catalogue is rebuilt from it at start and kept in step with every change.
+
+mod files;
+mod paste;
+pub mod rows;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use toolgrove_core::call::{Discovery, Links};
+use toolgrove_core::instance::Instance;
+use toolgrove_core::offer::{Offer, Permission, Tool};
+use toolgrove_core::{Error, name};
+use toolgrove_store::{InstanceRow, ServerRow, StoreError, Switch, ToolRow, ToolSetting};
+use toolgrove_wire::Raw;
+use uuid::Uuid;
+
+pub use files::{Declared, sync_declared};
+pub use paste::{Added, Imported, Paste};
+
+use crate::App;
+use crate::memory::LISTS;
+use crate::problem::store_error;
+
+/// Instances we keep for ourselves.
+pub const RESERVED_SLUGS: [&str; 2] = ["builtin", "tabs"];
+/// How long a client waits for the very first listing of an instance it asks for by name.
+const FIRST_LISTING: Duration = Duration::from_secs(10);
+
+/// Every change makes a new revision, so that links of an older one are closed.
+static REVISION: AtomicU64 = AtomicU64::new(1);
+
+fn next_revision() -> u64 {
+    REVISION.fetch_add(1, Ordering::Relaxed)
+}
+
+impl App {
+    /// Fills the hub from the store: what was known at the last stop is served at once.
+    pub async fn load(&self) -> Result<(), StoreError> {
+        let mut offers = Vec::new();
+        let servers: HashMap<Uuid, ServerRow> =
+            self.store.all_servers().await?.into_iter().map(|it| (it.id, it)).collect();
+        let mut people: Vec<Uuid> = Vec::new();
+        let rows = self.store.all_instances().await?;
+        for row in &rows {
+            if !people.contains(&row.person_id) {
+                people.push(row.person_id);
+            }
+        }
+        let mut known = Known::default();
+        for person in people {
+            known.read(self, person).await?;
+        }
+        for row in rows {
+            let Some(server) = servers.get(&row.server_id) else { continue };
+            offers.push(self.offer(server, &row, &mut known, next_revision()).await?);
+        }
+        self.hub.load(offers);
+        Ok(())
+    }
+
+    /// Asks every usable server for its lists, beside everything else.
+    pub fn refresh_all(self: &Arc<Self>) {
+        for offer in self.hub.catalog(self.caller.person).offers() {
+            if toolgrove_core::catalog::usable(&offer.instance).is_ok() {
+                let (app, instance) = (self.clone(), offer.instance.clone());
+                toolgrove_core::task::spawn("first refresh", async move {
+                    if let Err(error) = app.refresh(&instance).await {
+                        tracing::warn!(server = instance.slug, %error, "could not be listed");
+                    }
+                });
+            }
+        }
+    }
+
+    /// Waits a little for an instance that has never been listed; any other is served from the catalogue.
+    pub async fn first_listing(self: &Arc<Self>, person: Uuid, slug: &str) {
+        let catalog = self.hub.catalog(person);
+        let Some(offer) = catalog.offer(slug).filter(|it| it.fetched_at.is_none()) else { return };
+        let _ = tokio::time::timeout(FIRST_LISTING, self.refresh(&offer.instance)).await;
+    }
+
+    /// Asks a server for everything and remembers how that went.
+    pub async fn refresh(self: &Arc<Self>, instance: &Arc<Instance>) -> Result<Discovery, Error> {
+        let found = self.hub.refresh(instance).await;
+        self.note_status(instance.id, found.as_ref().err()).await;
+        found
+    }
+
+    async fn note_status(&self, instance: Uuid, error: Option<&Error>) {
+        let (status, text) = match error {
+            None => ("ready", None),
+            Some(error @ Error::NeedsReauth { .. }) => ("needs_reauth", Some(error.to_string())),
+            Some(error) => ("", Some(error.to_string())),
+        };
+        let status = match status {
+            // A server that is away says nothing about credentials.
+            "" => match self.store.instance(self.caller.person, instance).await {
+                Ok(Some(row)) => row.status,
+                _ => return,
+            },
+            status => status.to_owned(),
+        };
+        if let Err(error) = self.store.set_status(instance, &status, text.as_deref()).await {
+            tracing::warn!(?error, "a status was not kept");
+        }
+    }
+
+    /// A slug nobody of this person has.
+    pub async fn free_slug(&self, person: Uuid, wanted: &str) -> Result<String, Error> {
+        let rows = self.store.instances_of(person).await.map_err(store_error)?;
+        let taken = rows.iter().map(|it| it.slug.as_str()).chain(RESERVED_SLUGS);
+        Ok(name::next_free(wanted, taken))
+    }
+
+    /// Brings the hub in step with an instance's rows after they changed.
+    pub async fn reload(self: &Arc<Self>, person: Uuid, instance: Uuid) -> Result<Arc<Offer>, Error> {
+        let unknown = || Error::UnknownInstance { id: instance.to_string() };
+        let row = self.store.instance(person, instance).await.map_err(store_error)?.ok_or_else(unknown)?;
+        let server = self.store.server(row.server_id).await.map_err(store_error)?.ok_or_else(unknown)?;
+        let offer = self.stored_offer(&server, &row, next_revision()).await?;
+        self.hub.links().close(instance).await;
+        Ok(self.hub.put(offer))
+    }
+
+    /// An instance's offer as the store has it, everything that is still being written included.
+    async fn stored_offer(&self, server: &ServerRow, row: &InstanceRow, revision: u64) -> Result<Offer, Error> {
+        self.hub.log().flush().await;
+        let mut known = Known::default();
+        known.read(self, row.person_id).await.map_err(store_error)?;
+        self.offer(server, row, &mut known, revision).await.map_err(store_error)
+    }
+
+    async fn offer(
+        &self,
+        server: &ServerRow,
+        row: &InstanceRow,
+        known: &mut Known,
+        revision: u64,
+    ) -> Result<Offer, StoreError> {
+        let credentials = self.store.credentials_of(row.id).await?;
+        let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
+        let instance = rows::instance(server, row, &credentials, self.env, timeout, revision);
+        let mut offer = Offer::new(Arc::new(instance));
+        if let Some(about) = &row.capabilities {
+            let part = |key: &str| about.get(key).filter(|it| !it.is_null());
+            offer.capabilities = part("capabilities").map_or_else(Raw::empty_object, Raw::of);
+            offer.server_info = part("serverInfo").map(Raw::of);
+            offer.instructions = part("instructions").and_then(|it| it.as_str()).map(Into::into);
+        }
+        for it in known.settings.remove(&row.id).unwrap_or_default() {
+            let permission = Permission::parse(&it.permission).unwrap_or_default();
+            offer.settings.insert(it.tool, (it.enabled, permission));
+        }
+        for tool in known.tools.remove(&row.id).unwrap_or_default() {
+            offer.fetched_at = offer.fetched_at.max(Some(tool.fetched_at));
+            let Ok(raw) = Raw::parse(tool.raw) else { continue };
+            let (enabled, permission) = offer.settings.get(&tool.name).copied().unwrap_or((true, Permission::Allow));
+            let names = (tool.public_name, tool.single_name);
+            let made = Tool::new(tool.name, names, raw).switched(enabled, permission);
+            offer.tools.push(Arc::new(if tool.gone { made.gone() } else { made }));
+        }
+        for list in known.lists.remove(&row.id).unwrap_or_default() {
+            offer.fetched_at = offer.fetched_at.max(Some(list.fetched_at));
+            let kind = LISTS.iter().find(|it| it.1 == list.kind).map(|it| it.0);
+            if let (Some(kind), Ok(items)) = (kind, Raw::parse(list.items)) {
+                offer = offer.with_list(kind, items.items().collect());
+            }
+        }
+        Ok(offer)
+    }
+
+    pub async fn switch_tool(
+        self: &Arc<Self>,
+        person: Uuid,
+        instance: Uuid,
+        tool: &str,
+        enabled: Option<bool>,
+        permission: Option<Permission>,
+    ) -> Result<Arc<Offer>, Error> {
+        let row = self.store.instance(person, instance).await.map_err(store_error)?;
+        let row = row.ok_or_else(|| Error::UnknownInstance { id: instance.to_string() })?;
+        let offer = self.hub.offer(row.id).ok_or_else(|| Error::UnknownInstance { id: instance.to_string() })?;
+        let known = offer.tool(tool).ok_or_else(|| Error::UnknownTool { tool: tool.to_owned() })?.clone();
+        if let Some(enabled) = enabled {
+            self.store.switch_tool(row.id, tool, Switch::from(enabled)).await.map_err(store_error)?;
+        }
+        if let Some(permission) = permission {
+            self.store.set_tool_permission(row.id, tool, permission.as_str()).await.map_err(store_error)?;
+        }
+        let (enabled, permission) = (enabled.unwrap_or(known.enabled), permission.unwrap_or(known.permission));
+        let mut offer = Offer::clone(&offer);
+        for it in &mut offer.tools {
+            if it.name == tool {
+                *it = Arc::new(it.switched(enabled, permission));
+            }
+        }
+        Ok(self.hub.put(offer))
+    }
+
+    pub async fn remove_server(self: &Arc<Self>, server: &ServerRow) -> Result<(), Error> {
+        let instances = self.store.all_instances().await.map_err(store_error)?;
+        self.store.remove_server(server.id).await.map_err(store_error)?;
+        for row in instances.iter().filter(|it| it.server_id == server.id) {
+            self.hub.remove(row.id).await;
+        }
+        Ok(())
+    }
+
+    pub async fn remove_instance(self: &Arc<Self>, person: Uuid, instance: Uuid) -> Result<(), Error> {
+        if !self.store.remove_instance(person, instance).await.map_err(store_error)? {
+            return Err(Error::UnknownInstance { id: instance.to_string() });
+        }
+        self.hub.remove(instance).await;
+        Ok(())
+    }
+
+    /// Asks a server that nobody uses yet, over a link that is closed again.
+    pub async fn try_server(&self, person: Uuid, server: &ServerRow) -> Result<Discovery, Error> {
+        let row = InstanceRow::new(person, server.id, &name::slug_from_name(&server.name));
+        let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
+        let instance = Arc::new(rows::instance(server, &row, &[], self.env, timeout, next_revision()));
+        let found = self.hub.links().discover(&instance).await;
+        self.hub.links().close(instance.id).await;
+        found
+    }
+
+    pub async fn note_admin(&self, action: &str, subject: &str) {
+        if let Err(error) = self.store.note(self.caller.person, action, subject, None).await {
+            tracing::error!(?error, action, subject, "the admin log was not written");
+        }
+    }
+}
+
+/// What the store knows of a person's instances, by instance.
+#[derive(Default)]
+struct Known {
+    tools: HashMap<Uuid, Vec<ToolRow>>,
+    lists: HashMap<Uuid, Vec<toolgrove_store::ListRow>>,
+    settings: HashMap<Uuid, Vec<ToolSetting>>,
+}
+
+impl Known {
+    async fn read(&mut self, app: &App, person: Uuid) -> Result<(), StoreError> {
+        for it in app.store.all_tools_of_person(person).await? {
+            self.tools.entry(it.instance_id).or_default().push(it);
+        }
+        for it in app.store.lists_of_person(person).await? {
+            self.lists.entry(it.instance_id).or_default().push(it);
+        }
+        for it in app.store.tool_settings(person).await? {
+            self.settings.entry(it.instance_id).or_default().push(it);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Paste: JSON text → servers that were asked for their tools before they are kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt};
+use serde::{Deserialize, Serialize};
+use toolgrove_core::call::Links;
+use toolgrove_core::event::ListKind;
+use toolgrove_core::import::{self, Entry, Failed, message_error, message_success};
+use toolgrove_core::hub::Log;
+use toolgrove_core::{Error, name};
+use toolgrove_store::Switch;
+use uuid::Uuid;
+
+use super::rows::{self, Owner};
+use crate::App;
+use crate::problem::store_error;
+
+/// Servers asked at the same time.
+const AT_ONCE: usize = 8;
+
+/// What is to be done with a pasted text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paste {
+    pub text: String,
+    /// Keep servers that could not be asked.
+    #[serde(default)]
+    pub save_anyway: bool,
+    /// Update servers that are there already.
+    #[serde(default)]
+    pub replace: bool,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize)]
+pub struct Imported {
+    pub added: Vec<Added>,
+    pub failed: Vec<Failed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_success: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_error: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Added {
+    pub id: Uuid,
+    pub name: String,
+    pub slug: String,
+    /// None when the server wants a sign-in first, or could not be asked.
+    pub tools: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+impl App {
+    /// Adds every server of a text. Each stands alone; their order is the text's.
+    pub async fn import(self: &Arc<Self>, owner: &Owner, paste: &Paste) -> Result<Imported, Error> {
+        let entries = import::read(&paste.text)?;
+        let results: Vec<Result<Added, Failed>> = stream::iter(entries)
+            .map(|entry| async {
+                let entry = entry?;
+                let added = self.import_one(owner, &entry, paste).await;
+                added.map_err(|error| Failed { name: entry.name.clone(), error: error.to_string() })
+            })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        let (mut added, mut failed) = (Vec::new(), Vec::new());
+        for result in results {
+            match result {
+                Ok(it) => added.push(it),
+                Err(it) => failed.push(it),
+            }
+        }
+        let message_success = message_success(added.iter().map(|it| (it.name.as_str(), it.tools)));
+        let message_error = message_error(&failed);
+        Ok(Imported { added, failed, message_success, message_error })
+    }
+
+    async fn import_one(self: &Arc<Self>, owner: &Owner, entry: &Entry, paste: &Paste) -> Result<Added, Error> {
+        let existing = self.store.server_named(owner.person, Some(owner.workspace), &entry.name);
+        let rows = match existing.await.map_err(store_error)? {
+            Some(_) if !paste.replace => return Err(Error::ServerNameTaken),
+            Some(server) => self.replaced(owner, entry, server).await?,
+            None => {
+                let slug = self.free_slug(owner.person, &name::slug_from_name(&entry.name)).await?;
+                rows::rows(entry, owner, &slug)
+            }
+        };
+        self.keep_entry(entry, rows, paste.save_anyway).await
+    }
+
+    /// The rows of a server that is there, with what is new written over.
+    async fn replaced(
+        &self,
+        owner: &Owner,
+        entry: &Entry,
+        server: toolgrove_store::ServerRow,
+    ) -> Result<toolgrove_store::Entry, Error> {
+        let instances = self.store.instances_of(owner.person).await.map_err(store_error)?;
+        let instance = instances.into_iter().find(|it| it.server_id == server.id);
+        let instance = instance.ok_or_else(|| Error::InstanceMissing { server: server.name.clone() })?;
+        let mut rows = toolgrove_store::Entry { server, auth_config: None, instance, credentials: Vec::new() };
+        rows::write(entry, &mut rows);
+        Ok(rows)
+    }
+
+    /// Asks the server behind new rows for its tools, and keeps them if it answers or is to be kept anyway.
+    async fn keep_entry(
+        self: &Arc<Self>,
+        entry: &Entry,
+        mut rows: toolgrove_store::Entry,
+        save_anyway: bool,
+    ) -> Result<Added, Error> {
+        let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
+        let is_new = self.store.server(rows.server.id).await.map_err(store_error)?.is_none();
+        let revision = super::next_revision();
+        let instance = rows::instance(&rows.server, &rows.instance, &rows.credentials, self.env, timeout, revision);
+        let instance = Arc::new(instance);
+        let found = if entry.enabled { Some(self.hub.links().discover(&instance).await) } else { None };
+        let mut warning = None;
+        let tools = match &found {
+            Some(Ok(found)) => {
+                rows.instance.status = "ready".into();
+                rows.instance.last_error = None;
+                let tools = found.lists.iter().find(|it| it.0 == ListKind::Tools);
+                match tools.map(|it| &it.1) {
+                    Some(Err(error)) if !save_anyway => return self.drop_link(&instance, error.clone()).await,
+                    _ => {}
+                }
+                if matches!(rows.server.transport.as_str(), "sse") || found.verdict.evidence.contains("HTTP+SSE") {
+                    warning = Some("deprecated transport".to_owned());
+                }
+                tools.and_then(|it| it.1.as_ref().ok()).map(Vec::len)
+            }
+            // A server that says where to sign in is worth keeping.
+            Some(Err(error @ Error::NeedsReauth { challenge: Some(challenge), .. }))
+                if challenge.contains("resource_metadata") =>
+            {
+                rows.instance.status = "not_ready".into();
+                rows.instance.last_error = Some(error.to_string());
+                None
+            }
+            Some(Err(error)) if !save_anyway => return self.drop_link(&instance, error.clone()).await,
+            Some(Err(error)) => {
+                rows.instance.last_error = Some(error.to_string());
+                warning = Some(error.to_string());
+                Some(0)
+            }
+            None => Some(0),
+        };
+        if is_new {
+            self.store.add_with_instance(&rows).await.map_err(store_error)?;
+        } else {
+            self.store.update_with_instance(&rows).await.map_err(store_error)?;
+        }
+        for tool in &entry.disabled_tools {
+            self.store.switch_tool(rows.instance.id, tool, Switch::Off).await.map_err(store_error)?;
+        }
+        self.hub.put(self.stored_offer(&rows.server, &rows.instance, revision).await?);
+        if let Some(Ok(found)) = &found {
+            self.hub.learn(instance.id, found);
+            self.hub.log().judged(&instance, &found.verdict);
+        }
+        Ok(Added {
+            id: rows.instance.id,
+            name: entry.name.clone(),
+            slug: rows.instance.slug.clone(),
+            tools,
+            warning,
+        })
+    }
+
+    async fn drop_link(&self, instance: &Arc<toolgrove_core::instance::Instance>, error: Error) -> Result<Added, Error> {
+        self.hub.links().close(instance.id).await;
+        Err(error)
+    }
+}

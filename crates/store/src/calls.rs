@@ -1,0 +1,239 @@
+//! The table `calls`: one row per call, written off the hot path.
+//!
+//! [`CallLog::record`] only puts the row into a queue. One task writes the queue in batches, each in a transaction
+//! of its own. The queue has no hard limit, because a call must neither wait for the log nor go unlogged; a row
+//! is a few hundred bytes, and a queue of more than 100 000 rows is reported as a warning.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep, timeout_at};
+use toolgrove_core::{CallEnd, CallRecord, task};
+use uuid::Uuid;
+
+use crate::cell::{Row, Value};
+use crate::db::{Db, Sql};
+use crate::error::{Result, StoreError};
+use crate::{Store, now};
+
+/// A batch is written when it has this many rows …
+const BATCH: usize = 500;
+/// … or when its first row has waited this long.
+const WAIT: Duration = Duration::from_millis(50);
+/// A queue this long means that the database cannot keep up.
+const LONG_QUEUE: usize = 100_000;
+/// Pauses between tries. Each try also waits for a locked database on its own.
+const RETRIES: [u64; 5] = [50, 100, 200, 400, 800];
+
+/// The queue of finished calls. Clones share it.
+#[derive(Debug, Clone)]
+pub struct CallLog {
+    orders: mpsc::UnboundedSender<Order>,
+    /// Its sender lives as long as the writer.
+    writer: watch::Receiver<()>,
+}
+
+#[derive(Debug)]
+enum Order {
+    Row(Box<CallRecord>),
+    Flush(oneshot::Sender<()>),
+    Close,
+}
+
+impl CallLog {
+    /// Starts the task that writes. Close the log before the store.
+    pub fn start(store: &Store) -> Self {
+        let (orders, queue) = mpsc::unbounded_channel();
+        let (alive, writer) = watch::channel(());
+        let db = store.db.clone();
+        task::spawn("call log", async move {
+            write_all(&db, queue).await;
+            drop(alive);
+        });
+        Self { orders, writer }
+    }
+
+    /// Queues a row. Never waits and never fails.
+    pub fn record(&self, record: CallRecord) {
+        if let Err(mpsc::error::SendError(Order::Row(record))) =
+            self.orders.send(Order::Row(Box::new(record)))
+        {
+            tracing::error!(call = %record.id, tool = record.tool, "a call ended after its log was closed");
+        }
+    }
+
+    /// Returns once every row recorded so far is stored.
+    pub async fn flush(&self) {
+        let (done, stored) = oneshot::channel();
+        if self.orders.send(Order::Flush(done)).is_ok() {
+            let _ = stored.await;
+        }
+    }
+
+    /// Returns once every recorded row is stored; the log takes no more.
+    pub async fn close(&self) {
+        let _ = self.orders.send(Order::Close);
+        // The channel never carries a value: it only ends with the writer.
+        let _ = self.writer.clone().changed().await;
+    }
+}
+
+async fn write_all(db: &Db, mut queue: mpsc::UnboundedReceiver<Order>) {
+    let mut warned = false;
+    while let Some(order) = queue.recv().await {
+        let (mut rows, mut flushed) = (Vec::new(), Vec::new());
+        let deadline = Instant::now() + WAIT;
+        let mut next = Some(order);
+        while let Some(order) = next {
+            match order {
+                Order::Row(row) => rows.push(*row),
+                Order::Flush(done) => {
+                    flushed.push(done);
+                    break;
+                }
+                // What was queued before the door shut still comes out.
+                Order::Close => queue.close(),
+            }
+            if rows.len() == BATCH {
+                break;
+            }
+            next = timeout_at(deadline, queue.recv()).await.ok().flatten();
+        }
+        if queue.len() > LONG_QUEUE && !warned {
+            tracing::warn!(rows = queue.len(), "the call log cannot keep up with the calls");
+        }
+        warned = queue.len() > LONG_QUEUE;
+        write_batch(db, &rows).await;
+        for done in flushed {
+            let _ = done.send(());
+        }
+    }
+}
+
+async fn write_batch(db: &Db, rows: &[CallRecord]) {
+    if rows.is_empty() {
+        return;
+    }
+    let mut pauses = RETRIES.into_iter();
+    while let Err(error) = insert(db, rows).await {
+        let Some(pause) = pauses.next() else {
+            tracing::error!(rows = rows.len(), error = ?error, "calls could not be logged and are lost");
+            return;
+        };
+        tracing::debug!(rows = rows.len(), error = ?error, "calls could not be logged, trying again");
+        sleep(Duration::from_millis(pause)).await;
+    }
+}
+
+async fn insert(db: &Db, rows: &[CallRecord]) -> Result<()> {
+    let now = now();
+    let rows = rows.iter().map(|it| {
+        [
+            it.id.into(),
+            it.parent_id.into(),
+            it.person_id.into(),
+            it.token_id.into(),
+            it.chat_id.as_deref().map_or(Value::Text(None), storable),
+            storable(&it.door),
+            storable(&it.method),
+            it.instance_id.into(),
+            storable(&it.tool),
+            i64::from(it.depth).into(),
+            it.started_at.into(),
+            it.ms.into(),
+            it.outcome.as_str().into(),
+            (&it.error_code).into(),
+            i64::try_from(it.bytes).unwrap_or(i64::MAX).into(),
+            now.into(),
+        ]
+    });
+    // A try whose answer was lost may have stored the rows already.
+    let sql = Sql::insert(
+        "INSERT INTO calls (id, parent_id, person_id, token_id, chat_id, door, method, instance_id, tool, depth,
+            started_at, ms, outcome, error_code, bytes, created_at)",
+        rows,
+        "ON CONFLICT (id) DO NOTHING",
+    );
+    sql.run(db).await?;
+    Ok(())
+}
+
+/// Callers choose these texts, and PostgreSQL refuses a text with a NUL: one such row would take its batch along.
+fn storable(text: &str) -> Value {
+    text.replace('\0', "\u{fffd}").into()
+}
+
+/// Which calls to read.
+#[derive(Debug, Clone)]
+pub struct CallFilter {
+    pub limit: u32,
+    /// Only calls older than this one.
+    pub before: Option<Uuid>,
+    pub tool: Option<String>,
+    pub outcome: Option<CallEnd>,
+    pub instance_id: Option<Uuid>,
+}
+
+impl Default for CallFilter {
+    fn default() -> Self {
+        Self {
+            limit: 50,
+            before: None,
+            tool: None,
+            outcome: None,
+            instance_id: None,
+        }
+    }
+}
+
+impl Store {
+    /// A person's calls, newest first.
+    pub async fn calls(&self, person_id: Uuid, filter: &CallFilter) -> Result<Vec<CallRecord>> {
+        let mut sql = Sql::new("SELECT * FROM calls WHERE person_id = $1").bind(person_id);
+        if let Some(before) = filter.before {
+            sql = sql.and("id <", before);
+        }
+        if let Some(tool) = &filter.tool {
+            sql = sql.and("tool =", tool);
+        }
+        if let Some(outcome) = filter.outcome {
+            sql = sql.and("outcome =", outcome.as_str());
+        }
+        if let Some(instance_id) = filter.instance_id {
+            sql = sql.and("instance_id =", instance_id);
+        }
+        sql.then("ORDER BY id DESC LIMIT", i64::from(filter.limit))
+            .all(&self.db, read)
+            .await
+    }
+
+    pub async fn call(&self, person_id: Uuid, id: Uuid) -> Result<Option<CallRecord>> {
+        let sql = Sql::new("SELECT * FROM calls WHERE id = $1 AND person_id = $2");
+        sql.bind(id).bind(person_id).first(&self.db, read).await
+    }
+}
+
+fn read(row: &Row) -> Result<CallRecord> {
+    Ok(CallRecord {
+        id: row.id("id")?,
+        parent_id: row.maybe_id("parent_id")?,
+        person_id: row.id("person_id")?,
+        token_id: row.maybe_id("token_id")?,
+        chat_id: row.maybe_text("chat_id")?,
+        door: row.text("door")?,
+        method: row.text("method")?,
+        instance_id: row.maybe_id("instance_id")?,
+        tool: row.text("tool")?,
+        depth: u8::try_from(row.int("depth")?).unwrap_or(u8::MAX),
+        started_at: row.int("started_at")?,
+        ms: row.float("ms")?,
+        outcome: parse_end(&row.text("outcome")?)?,
+        error_code: row.maybe_text("error_code")?,
+        bytes: row.int("bytes")?.unsigned_abs(),
+    })
+}
+
+fn parse_end(text: &str) -> Result<CallEnd> {
+    CallEnd::parse(text)
+        .ok_or_else(|| StoreError::Unreadable { what: "outcome", problem: format!("`{text}`") })
+}

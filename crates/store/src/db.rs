@@ -1,0 +1,241 @@
+//! The one place that knows there are two databases.
+//!
+//! A [`Sql`] is a text with its values; it runs on a pool or inside a transaction of either database. Rows come
+//! back as [`Row`], read by column name. Every other file writes one SQL text that both understand.
+
+use std::fmt::Write as _;
+
+use sqlx::{AssertSqlSafe, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+
+use crate::cell::{self, Row, Value};
+use crate::error::Result;
+
+/// An open database.
+#[derive(Debug, Clone)]
+pub(crate) enum Db {
+    Sqlite(SqlitePool),
+    Postgres(PgPool),
+}
+
+/// A transaction. Dropped without [`Tx::commit`], it leaves nothing behind.
+pub(crate) enum Tx {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+impl Db {
+    /// Starts a transaction that is going to write.
+    pub(crate) async fn begin(&self) -> Result<Tx> {
+        Ok(match self {
+            // Taking the write lock at once lets SQLite wait its turn; a transaction that reads first and then
+            // wants to write would be refused instead.
+            Self::Sqlite(pool) => Tx::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            Self::Postgres(pool) => Tx::Postgres(pool.begin().await?),
+        })
+    }
+}
+
+impl Tx {
+    pub(crate) async fn commit(self) -> Result<()> {
+        match self {
+            Self::Sqlite(tx) => tx.commit().await?,
+            Self::Postgres(tx) => tx.commit().await?,
+        }
+        Ok(())
+    }
+
+    /// Keeps other processes out of set-up until this transaction ends. SQLite writers exclude each other anyway.
+    pub(crate) async fn lock_setup(&mut self) -> Result<()> {
+        if let Self::Postgres(tx) = self {
+            sqlx::query("SELECT pg_advisory_xact_lock(7430)")
+                .execute(&mut **tx)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a script of several statements.
+    pub(crate) async fn script(&mut self, text: &'static str) -> std::result::Result<(), sqlx::Error> {
+        match self {
+            Self::Sqlite(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(|_| ()),
+            Self::Postgres(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(|_| ()),
+        }
+    }
+}
+
+/// Where a statement runs.
+pub(crate) enum On<'a> {
+    Db(&'a Db),
+    Tx(&'a mut Tx),
+}
+
+impl<'a> From<&'a Db> for On<'a> {
+    fn from(db: &'a Db) -> Self {
+        Self::Db(db)
+    }
+}
+
+impl<'a> From<&'a mut Tx> for On<'a> {
+    fn from(tx: &'a mut Tx) -> Self {
+        Self::Tx(tx)
+    }
+}
+
+/// A statement with its values, `$1` being the first.
+pub(crate) struct Sql {
+    text: Text,
+    values: Vec<Value>,
+}
+
+enum Text {
+    Whole(String),
+    /// `INSERT` of as many rows as there are values for.
+    Rows {
+        head: &'static str,
+        columns: usize,
+        tail: &'static str,
+    },
+}
+
+/// Runs `$body` with `$query` and `$place` of the database at hand: the one match over databases and places.
+macro_rules! run {
+    ($sql:expr, $on:expr, |$query:ident, $place:ident| $body:expr) => {{
+        let Sql { text, values } = $sql;
+        // Statements of varying length would push the others out of the cache.
+        let keep = matches!(text, Text::Whole(_));
+        match $on.into() {
+            On::Db(Db::Sqlite($place)) => {
+                let text = text.for_sqlite(values.len());
+                let $query = sqlx::query_with(text, cell::sqlite(values)?).persistent(keep);
+                $body
+            }
+            On::Db(Db::Postgres($place)) => {
+                let text = text.for_postgres(values.len());
+                let $query = sqlx::query_with(text, cell::postgres(values)?).persistent(keep);
+                $body
+            }
+            On::Tx(Tx::Sqlite(tx)) => {
+                let ($place, text) = (&mut **tx, text.for_sqlite(values.len()));
+                let $query = sqlx::query_with(text, cell::sqlite(values)?).persistent(keep);
+                $body
+            }
+            On::Tx(Tx::Postgres(tx)) => {
+                let ($place, text) = (&mut **tx, text.for_postgres(values.len()));
+                let $query = sqlx::query_with(text, cell::postgres(values)?).persistent(keep);
+                $body
+            }
+        }
+    }};
+}
+
+impl Sql {
+    pub(crate) fn new(text: &'static str) -> Self {
+        Self {
+            text: Text::Whole(text.to_owned()),
+            values: Vec::new(),
+        }
+    }
+
+    /// `INSERT` of several rows at once: `head` up to the column list, `tail` after the rows.
+    pub(crate) fn insert<const N: usize>(
+        head: &'static str,
+        rows: impl IntoIterator<Item = [Value; N]>,
+        tail: &'static str,
+    ) -> Self {
+        let values = rows.into_iter().flatten().collect();
+        Self {
+            text: Text::Rows {
+                head,
+                columns: N,
+                tail,
+            },
+            values,
+        }
+    }
+
+    pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    /// Appends ` AND <condition> $n`.
+    pub(crate) fn and(self, condition: &'static str, value: impl Into<Value>) -> Self {
+        self.append("AND ", condition, value.into())
+    }
+
+    /// Appends ` <clause> $n`.
+    pub(crate) fn then(self, clause: &'static str, value: impl Into<Value>) -> Self {
+        self.append("", clause, value.into())
+    }
+
+    fn append(mut self, joint: &str, clause: &str, value: Value) -> Self {
+        self.values.push(value);
+        if let Text::Whole(text) = &mut self.text {
+            let _ = write!(text, " {joint}{clause} ${}", self.values.len());
+        }
+        self
+    }
+
+    /// Runs the statement and says how many rows it touched.
+    pub(crate) async fn run(self, on: impl Into<On<'_>>) -> Result<u64> {
+        Ok(run!(self, on, |query, place| query
+            .execute(place)
+            .await?
+            .rows_affected()))
+    }
+
+    pub(crate) async fn all<T>(
+        self,
+        on: impl Into<On<'_>>,
+        read: impl Fn(&Row) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let rows: Vec<Row> = run!(self, on, |query, place| {
+            query.fetch_all(place).await?.into_iter().map(Row::from).collect()
+        });
+        rows.iter().map(read).collect()
+    }
+
+    pub(crate) async fn first<T>(
+        self,
+        on: impl Into<On<'_>>,
+        read: impl FnOnce(&Row) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let row = run!(self, on, |query, place| query
+            .fetch_optional(place)
+            .await?
+            .map(Row::from));
+        row.as_ref().map(read).transpose()
+    }
+}
+
+impl Text {
+    fn for_sqlite(self, values: usize) -> AssertSqlSafe<String> {
+        // SQLite looks up every `$n` in a list of all before it, which a thousand rows would feel.
+        self.write(values, |text, _| text.push('?'))
+    }
+
+    fn for_postgres(self, values: usize) -> AssertSqlSafe<String> {
+        self.write(values, |text, n| {
+            let _ = write!(text, "${n}");
+        })
+    }
+
+    fn write(self, values: usize, place: impl Fn(&mut String, usize)) -> AssertSqlSafe<String> {
+        let (head, columns, tail) = match self {
+            Self::Whole(text) => return AssertSqlSafe(text),
+            Self::Rows { head, columns, tail } => (head, columns, tail),
+        };
+        let mut text = format!("{head} VALUES ");
+        for n in 0..values {
+            text.push_str(match (n, n % columns) {
+                (0, _) => "(",
+                (_, 0) => "), (",
+                _ => ", ",
+            });
+            place(&mut text, n + 1);
+        }
+        text.push_str(") ");
+        text.push_str(tail);
+        AssertSqlSafe(text)
+    }
+}

@@ -1,0 +1,26 @@
+//! Every behaviour is checked on both databases: one body, two places to run it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+/// Makes a test of each named `async fn(Place)` in `on_sqlite` and in `on_postgres`.
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        mod on_sqlite {
+            $(#[test] fn $name() { crate::tests::place::on_sqlite(super::$name); })+
+        }
+        mod on_postgres {
+            $(#[test] fn $name() { crate::tests::place::on_postgres(super::$name); })+
+        }
+    };
+}
+
+mod calls;
+mod crash;
+mod credentials;
+mod instances;
+mod open;
+mod people;
+mod place;
+mod secrets;
+mod servers;
+mod tools;
+mod upgrade;

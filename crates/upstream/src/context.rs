@@ -1,0 +1,69 @@
+//! What every link of one instance knows: whom it serves, its limits, and where its news go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use toolgrove_core::Error;
+use toolgrove_core::event::{News, Report};
+use toolgrove_core::instance::Instance;
+
+use crate::web::Dial;
+use crate::log_tail::LogTail;
+use crate::pool::PoolOptions;
+
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) options: Arc<PoolOptions>,
+    pub(crate) dial: Arc<Dial>,
+    pub(crate) tail: Arc<LogTail>,
+    /// How many change feeds are live.
+    pub(crate) feeds: AtomicUsize,
+}
+
+impl Context {
+    pub(crate) fn slug(&self) -> &str {
+        &self.instance.slug
+    }
+
+    pub(crate) fn report(&self, news: News) {
+        // A hub that is shutting down reads no reports.
+        let _ = self.options.reports.send(Report { instance: self.instance.id, news });
+    }
+
+    pub(crate) fn unreachable(&self, cause: impl Into<String>) -> Error {
+        Error::Unreachable { slug: self.instance.slug.clone(), cause: cause.into() }
+    }
+
+    pub(crate) fn garbled(&self, problem: impl Into<String>) -> Error {
+        Error::Garbled { slug: self.instance.slug.clone(), problem: problem.into() }
+    }
+
+    pub(crate) fn timeout(&self, after: std::time::Duration) -> Error {
+        Error::Timeout { slug: self.instance.slug.clone(), ms: after.as_millis() as u64 }
+    }
+
+    pub(crate) fn too_large(&self) -> Error {
+        let limit_mb = (self.options.body_limit as u64).div_ceil(1024 * 1024);
+        Error::TooLarge { slug: self.instance.slug.clone(), limit_mb }
+    }
+
+    pub(crate) fn has_feed(&self) -> bool {
+        self.feeds.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts a change feed as live for as long as the guard is kept.
+    pub(crate) fn feed_is_live(self: &Arc<Self>) -> LiveFeed {
+        self.feeds.fetch_add(1, Ordering::Relaxed);
+        LiveFeed(self.clone())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct LiveFeed(Arc<Context>);
+
+impl Drop for LiveFeed {
+    fn drop(&mut self) {
+        self.0.feeds.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,168 @@
+//! The change feed: what servers say about their lists, and the subscription that makes modern ones say it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use toolgrove_core::event::{Events, ListKind, News};
+use toolgrove_wire::Raw;
+use toolgrove_wire::modern::KEY_SUBSCRIPTION;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::mux::Mux;
+use crate::speech::{Ask, Leaving, Speech};
+
+pub(crate) const LISTEN: &str = "subscriptions/listen";
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Which lists a server promises to announce changes of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Announced {
+    kinds: Vec<ListKind>,
+    /// Whether every list it has is among them, so that asking again would tell nothing new.
+    pub(crate) complete: bool,
+}
+
+impl Announced {
+    pub(crate) fn read(capabilities: &Raw) -> Self {
+        let (mut kinds, mut complete) = (Vec::new(), true);
+        for kind in ListKind::ALL {
+            let Some(capability) = capabilities.get(kind.capability()) else { continue };
+            match capability.get("listChanged").and_then(|it| it.bool()) {
+                Some(true) => kinds.push(kind),
+                _ => complete = false,
+            }
+        }
+        complete &= kinds.contains(&ListKind::Tools);
+        Self { kinds, complete }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// The parameters of `subscriptions/listen`.
+    pub(crate) fn params(&self) -> Raw {
+        let mut wanted = serde_json::Map::new();
+        for (kind, member) in [
+            (ListKind::Tools, "toolsListChanged"),
+            (ListKind::Prompts, "promptsListChanged"),
+            (ListKind::Resources, "resourcesListChanged"),
+        ] {
+            if self.kinds.contains(&kind) {
+                wanted.insert(member.into(), true.into());
+            }
+        }
+        Raw::of(&json!({ "notifications": wanted }))
+    }
+
+    /// After a gap nobody knows what was missed.
+    pub(crate) fn report_all(&self, context: &Context) {
+        for kind in &self.kinds {
+            context.report(News::ListChanged(*kind));
+        }
+    }
+}
+
+/// Passes a notification that belongs to no call on as news.
+pub(crate) fn report(context: &Context, method: &str, params: Option<&Raw>) {
+    match method {
+        "notifications/tools/list_changed" => context.report(News::ListChanged(ListKind::Tools)),
+        "notifications/prompts/list_changed" => context.report(News::ListChanged(ListKind::Prompts)),
+        "notifications/resources/list_changed" => {
+            context.report(News::ListChanged(ListKind::Resources));
+            context.report(News::ListChanged(ListKind::Templates));
+        }
+        "notifications/resources/updated" => {
+            if let Some(uri) = params.and_then(|it| it.get_text("uri")) {
+                context.report(News::ResourceUpdated { uri });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The listen request a notification belongs to.
+pub(crate) fn subscription(params: &Raw) -> Option<u64> {
+    params.get("_meta")?.get(KEY_SUBSCRIPTION)?.u64()
+}
+
+/// How long to wait before the next try.
+#[derive(Debug)]
+pub(crate) struct Pauses(Duration);
+
+impl Pauses {
+    pub(crate) fn new() -> Self {
+        Self(FIRST_PAUSE)
+    }
+
+    pub(crate) fn next(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = (self.0 * 2).min(LONGEST_PAUSE);
+        pause
+    }
+}
+
+/// Keeps one `subscriptions/listen` open on a multiplexed link until the link ends or the server refuses it.
+pub(crate) async fn listen(mux: Arc<Mux>, speech: Speech, announced: Announced) {
+    let params = announced.params();
+    let (mut pauses, mut again) = (Pauses::new(), false);
+    loop {
+        let ask = Ask {
+            method: LISTEN,
+            params: &params,
+            events: &Events::none(),
+            log_level: None,
+            timeout: LONGEST_PAUSE,
+            leaving: Leaving::Cancel,
+        };
+        let Ok(mut ticket) = mux.enter(&ask) else { return };
+        let body = speech.request(ticket.id, &ask);
+        if ticket.send(body, &ask).await.is_err() {
+            return;
+        }
+        let mut live = None;
+        let end = loop {
+            if let Some(end) = ticket.hear().await {
+                break end;
+            }
+            if live.is_none() {
+                live = announced.complete.then(|| mux.context.feed_is_live());
+                pauses = Pauses::new();
+                if std::mem::replace(&mut again, true) {
+                    announced.report_all(&mux.context);
+                }
+            }
+        };
+        drop(live);
+        match end {
+            Ok(_) => tokio::time::sleep(pauses.next()).await,
+            Err(Failure::Lost(_) | Failure::Untaken(_)) => return,
+            Err(failure) => {
+                tracing::debug!(server = mux.context.slug(), error = %failure.error(), "no change feed");
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feed_is_complete_when_every_list_is_announced() {
+        let read = |it: &'static str| Announced::read(&Raw::parse(it).expect("valid"));
+        assert!(read(r#"{"tools":{"listChanged":true}}"#).complete);
+        assert!(!read(r#"{"tools":{"listChanged":true},"prompts":{}}"#).complete);
+        assert!(!read(r#"{"prompts":{"listChanged":true}}"#).complete);
+        assert!(read("{}").is_empty());
+        assert_eq!(
+            read(r#"{"tools":{"listChanged":true},"resources":{"listChanged":true}}"#).params().as_str(),
+            r#"{"notifications":{"toolsListChanged":true,"resourcesListChanged":true}}"#
+        );
+    }
+}

@@ -1,0 +1,283 @@
+//! Streamable HTTP, over TCP, TLS or a unix socket. Modern servers are stateless; legacy ones have a session.
+//!
+//! An answer comes on its own POST, as JSON or as a stream of events. A call that reached the server is never sent
+//! again from here; [`Failure`] tells the pool which ones did not.
+
+mod call;
+mod stream;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http::Method;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tokio::time::timeout;
+use toolgrove_core::Error;
+use toolgrove_core::instance::{Era, Verdict};
+use toolgrove_wire::legacy::Version;
+use toolgrove_wire::{Raw, envelope, modern};
+
+use super::{HUB_CHAT, Kind, Link, Task, sse};
+use crate::context::Context;
+use crate::era::{self, Finding, Plan, Session, Trust};
+use crate::failure::Failure;
+use crate::feed::Announced;
+use crate::web::{self, Endpoint, Head};
+use crate::mux::Watcher;
+use crate::speech::{Ask, Speech};
+
+/// The evidence of a verdict that was reached over the deprecated transport.
+pub(crate) const HTTP_SSE: &str = "HTTP+SSE (deprecated)";
+
+const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(10);
+const DELETE_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(crate) struct Http {
+    wire: Arc<Wire>,
+    /// The GET stream of a legacy session.
+    stream: Mutex<Option<Task>>,
+}
+
+/// What all requests of a link share, also those that outlive it.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    context: Arc<Context>,
+    endpoint: Endpoint,
+    speech: Speech,
+    era: Era,
+    announced: Announced,
+    /// Everything but what changes from request to request.
+    head: HeaderMap,
+    has_session: bool,
+    next: AtomicU64,
+    /// Calls in flight on a legacy session, which its GET stream may speak of.
+    watchers: Mutex<HashMap<u64, Watcher>>,
+}
+
+pub(crate) async fn open(
+    context: &Arc<Context>,
+    endpoint: Endpoint,
+    plan: &Plan,
+    known: Option<&Verdict>,
+    chat: &str,
+) -> Result<Link, Error> {
+    if *plan != Plan::Probe && known.is_some_and(|it| it.evidence == HTTP_SSE) {
+        if let Ok(link) = sse::open(context, endpoint.clone(), plan).await {
+            return Ok(link);
+        }
+    }
+    let opened = match plan {
+        Plan::Modern { version, trust } => {
+            let evidence = match (trust, known) {
+                (Trust::Found, Some(verdict)) => verdict.evidence.clone(),
+                _ => "set by hand".into(),
+            };
+            Ok(open_modern(context, endpoint, Session::modern(context, version, evidence), plan))
+        }
+        Plan::Legacy { version, trust } => {
+            match open_session(context, &endpoint, version, plan, chat).await {
+                Err(failure @ (Failure::Refused { status: 400 | 404 | 405, .. } | Failure::Final(Error::Server { .. })))
+                    if *trust == Trust::Found =>
+                {
+                    match probe(context, &endpoint).await {
+                        Finding::Modern(session) => Ok(open_modern(context, endpoint, session, plan)),
+                        _ => fall_back(context, endpoint, plan, failure).await,
+                    }
+                }
+                Err(failure) => fall_back(context, endpoint, plan, failure).await,
+                opened => opened,
+            }
+        }
+        Plan::Probe => match probe(context, &endpoint).await {
+            Finding::Modern(session) => Ok(open_modern(context, endpoint, session, plan)),
+            Finding::Legacy => match open_session(context, &endpoint, Version::LATEST.as_str(), plan, chat).await {
+                Err(failure) => fall_back(context, endpoint, plan, failure).await,
+                opened => opened,
+            },
+            Finding::Nothing(failure) => Err(failure),
+        },
+    };
+    opened.map_err(Failure::into_error)
+}
+
+fn open_modern(context: &Arc<Context>, endpoint: Endpoint, session: Session, plan: &Plan) -> Link {
+    let wire = Wire::new(context, endpoint, &session, None);
+    Link::new(context, session, plan, Kind::Http(Http::new(wire)))
+}
+
+/// A server that does not take `initialize` by POST may be one of the first revision.
+async fn fall_back(context: &Arc<Context>, endpoint: Endpoint, plan: &Plan, failure: Failure) -> Result<Link, Failure> {
+    let Failure::Refused { status: 400 | 404 | 405, .. } = &failure else { return Err(failure) };
+    sse::open(context, endpoint, plan).await.map_err(|fallback| {
+        tracing::debug!(server = context.slug(), error = %fallback.error(), "no HTTP+SSE either");
+        failure
+    })
+}
+
+async fn probe(context: &Arc<Context>, endpoint: &Endpoint) -> Finding {
+    let session = Session::modern(context, modern::VERSION, "");
+    let wire = Wire::new(context, endpoint.clone(), &session, None);
+    let params = Raw::empty_object();
+    let answer = wire.exchange(&era::handshake(era::DISCOVER, &params, OPEN_TIMEOUT)).await;
+    era::find(context, answer.map(|it| it.result), modern::VERSION)
+}
+
+async fn open_session(
+    context: &Arc<Context>,
+    endpoint: &Endpoint,
+    version: &str,
+    plan: &Plan,
+    chat: &str,
+) -> Result<Link, Failure> {
+    let wire = Wire::handshake(context, endpoint.clone());
+    let params = era::initialize_params(context, version);
+    let answer = wire.exchange(&era::handshake(era::INITIALIZE, &params, OPEN_TIMEOUT)).await?;
+    let session = Session::initialized(context, &answer.result, "answered initialize")?;
+    let wire = Wire::new(context, endpoint.clone(), &session, answer.session);
+    // Whatever it answers: a server that is unhappy will say so to the first request.
+    wire.post_quietly(envelope::notification(era::INITIALIZED, None)).await;
+    let http = Http::new(wire);
+    if chat == HUB_CHAT {
+        http.open_stream();
+    }
+    Ok(Link::new(context, session, plan, Kind::Http(http)))
+}
+
+impl Http {
+    fn new(wire: Arc<Wire>) -> Self {
+        Self { wire, stream: Mutex::new(None) }
+    }
+
+    pub(crate) async fn ask(&self, ask: &Ask<'_>) -> Result<Raw, Failure> {
+        self.wire.exchange(ask).await.map(|it| it.result)
+    }
+
+    /// Opens the GET stream of a legacy session unless it is open.
+    pub(crate) fn open_stream(&self) {
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        if stream.is_none() {
+            *stream = Some(Task::spawn("http-stream", stream::follow(self.wire.clone())));
+        }
+    }
+
+    /// Keeps one subscription of a modern server open.
+    pub(crate) fn listen(&self, announced: Announced) -> impl Future<Output = ()> + Send + use<> {
+        stream::listen(self.wire.clone(), announced)
+    }
+
+    pub(crate) async fn close(&self) {
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if self.wire.has_session {
+            let head = Head::plain(&self.wire.head);
+            let deleted = self.wire.endpoint.send(Method::DELETE, &head, Bytes::new());
+            let _ = timeout(DELETE_TIMEOUT, deleted).await;
+        }
+    }
+}
+
+impl Wire {
+    fn new(context: &Arc<Context>, endpoint: Endpoint, agreed: &Session, session: Option<HeaderValue>) -> Arc<Self> {
+        let mut wire = Self::bare(context, endpoint);
+        wire.speech = agreed.speech.clone();
+        wire.era = agreed.era;
+        wire.announced = Announced::read(&agreed.capabilities);
+        let names_version = Version::parse(&agreed.version).is_none_or(Version::sends_version_header);
+        if let (true, Ok(version)) = (names_version, HeaderValue::try_from(&agreed.version)) {
+            wire.head.insert(web::VERSION, version);
+        }
+        wire.has_session = session.is_some();
+        if let Some(session) = session {
+            wire.head.insert(web::SESSION, session);
+        }
+        // The id 1 was spent on the handshake.
+        wire.next = AtomicU64::new(2);
+        Arc::new(wire)
+    }
+
+    /// For `initialize`, before anything is agreed on.
+    fn handshake(context: &Arc<Context>, endpoint: Endpoint) -> Arc<Self> {
+        Arc::new(Self::bare(context, endpoint))
+    }
+
+    fn bare(context: &Arc<Context>, endpoint: Endpoint) -> Self {
+        let mut head = endpoint.headers(web::JSON_OR_EVENTS);
+        head.insert(CONTENT_TYPE, web::JSON);
+        Self {
+            context: context.clone(),
+            endpoint,
+            speech: Speech::Legacy,
+            era: Era::Legacy,
+            announced: Announced::read(&Raw::empty_object()),
+            head,
+            has_session: false,
+            next: AtomicU64::new(1),
+            watchers: Mutex::default(),
+        }
+    }
+
+    fn next_id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What a modern request repeats in its headers.
+    fn own_headers(&self, ask: &Ask<'_>) -> [Option<(HeaderName, HeaderValue)>; 2] {
+        if self.era == Era::Legacy {
+            return [None, None];
+        }
+        let member = match ask.method {
+            "tools/call" | "prompts/get" => Some("name"),
+            "resources/read" => Some("uri"),
+            _ => None,
+        };
+        let name = member.and_then(|it| ask.params.get(it)).and_then(|it| it.text().map(|it| name_header(&it)));
+        [Some((web::METHOD, HeaderValue::from_static(ask.method))), name.map(|it| (web::NAME, it))]
+    }
+
+    /// Posts something that has no answer; what comes back does not matter.
+    async fn post_quietly(&self, body: Bytes) {
+        let posted = async {
+            let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body).await?;
+            Ok::<_, Failure>(web::collect_text(response).await)
+        };
+        if let Ok(Err(failure)) = timeout(NOTIFY_TIMEOUT, posted).await {
+            tracing::debug!(server = self.context.slug(), error = %failure.error(), "a notification was not taken");
+        }
+    }
+
+    fn watchers(&self) -> MutexGuard<'_, HashMap<u64, Watcher>> {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A value that a header cannot hold as it is travels as base64.
+fn name_header(name: &str) -> HeaderValue {
+    let plain = name.bytes().all(|it| matches!(it, b' '..=b'~' | b'\t'))
+        && name.trim() == name
+        && !(name.starts_with("=?base64?") && name.ends_with("?="));
+    let value = if plain { HeaderValue::from_str(name).ok() } else { None };
+    value.unwrap_or_else(|| {
+        let coded = format!("=?base64?{}?=", BASE64_STANDARD.encode(name));
+        HeaderValue::try_from(coded).expect("base64 is visible ASCII")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_header_can_hold_travels_as_base64() {
+        assert_eq!(name_header("get weather"), "get weather");
+        assert_eq!(name_header("größe"), "=?base64?Z3LDtsOfZQ==?=");
+        assert_eq!(name_header(" x"), "=?base64?IHg=?=");
+        assert_eq!(name_header("=?base64?eA==?="), "=?base64?PT9iYXNlNjQ/ZUE9PT89?=");
+        assert_eq!(name_header("a\nb"), "=?base64?YQpi?=");
+    }
+}

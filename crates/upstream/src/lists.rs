@@ -1,0 +1,67 @@
+//! Everything a server offers: its lists, page by page, and what it says about itself.
+
+use std::collections::HashSet;
+
+use futures::future::join_all;
+use toolgrove_core::call::Discovery;
+use toolgrove_core::event::ListKind;
+use toolgrove_core::instance::Era;
+use toolgrove_wire::{Edit, Raw};
+
+use crate::era::DISCOVER;
+use crate::failure::Failure;
+use crate::link::Link;
+
+const MOST_PAGES: usize = 1000;
+
+/// One list, all its pages. A page without the member is empty; a cursor that comes again is the end.
+pub(crate) async fn list(link: &Link, kind: ListKind) -> Result<Vec<Raw>, Failure> {
+    let mut items = Vec::new();
+    let mut cursors = HashSet::new();
+    let mut params = Raw::empty_object();
+    for _ in 0..MOST_PAGES {
+        let page = link.fetch(kind.method(), &params).await?;
+        let mut cursor = None;
+        for member in page.members() {
+            match &*member.key() {
+                "nextCursor" => cursor = Some(member.value()).filter(Raw::is_string),
+                key if key == kind.member() => items.extend(member.value().items()),
+                _ => {}
+            }
+        }
+        let Some(cursor) = cursor.filter(|it| cursors.insert(it.as_str().to_owned())) else { break };
+        params = Edit::of(&Raw::empty_object()).set("cursor", cursor).done();
+    }
+    Ok(items)
+}
+
+/// What the server says about itself, and the lists it declares. Tools are always tried.
+pub(crate) async fn discover(link: &Link, now_ms: i64) -> Result<Discovery, Failure> {
+    let session = match link.session.era {
+        Era::Legacy => link.session.clone(),
+        Era::Modern => {
+            let result = link.fetch(DISCOVER, &Raw::empty_object()).await?;
+            link.session.clone().discovered(&result)
+        }
+    };
+    link.start_feed(&session.capabilities);
+    let kinds = ListKind::ALL
+        .into_iter()
+        .filter(|it| *it == ListKind::Tools || session.capabilities.get(it.capability()).is_some());
+    let lists = join_all(kinds.map(|kind| async move { (kind, list(link, kind).await) })).await;
+    let mut kept = Vec::with_capacity(lists.len());
+    for (kind, result) in lists {
+        match result {
+            // These say something about the link, not about the list.
+            Err(failure @ (Failure::Untaken(_) | Failure::OtherEra(_) | Failure::Lost(_))) => return Err(failure),
+            result => kept.push((kind, result.map_err(Failure::into_error))),
+        }
+    }
+    Ok(Discovery {
+        verdict: session.verdict(now_ms),
+        server_info: session.server_info,
+        capabilities: session.capabilities,
+        instructions: session.instructions,
+        lists: kept,
+    })
+}

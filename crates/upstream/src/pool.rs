@@ -1,0 +1,196 @@
+//! Instance → link: opened when first needed, once however many wait, kept while used, closed when idle.
+
+mod entry;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use futures::future::join_all;
+use tokio::sync::mpsc;
+use toolgrove_core::Error;
+use toolgrove_core::call::{Discovery, Links, Outgoing};
+use toolgrove_core::event::{Events, ListKind, Report};
+use toolgrove_core::instance::Instance;
+use toolgrove_core::task::spawn;
+use toolgrove_wire::Raw;
+use toolgrove_wire::modern::Implementation;
+use uuid::Uuid;
+
+use self::entry::{Entry, Patience, Tries};
+use crate::context::Context;
+use crate::web::Dial;
+use crate::link::HUB_CHAT;
+use crate::lists;
+use crate::log_tail::LogTail;
+
+/// What a pool needs to know about the hub.
+#[derive(Debug, Clone)]
+pub struct PoolOptions {
+    pub shepherd: ShepherdCommand,
+    /// Who we say we are.
+    pub client: Implementation,
+    /// The largest answer that is read, in bytes.
+    pub body_limit: usize,
+    /// A link that nobody used for this long is closed.
+    pub idle: Duration,
+    pub reports: mpsc::UnboundedSender<Report>,
+    /// The time, in Unix milliseconds.
+    pub now: fn() -> i64,
+}
+
+/// How the hub runs itself as a shepherd: `program args… -- server args…`.
+#[derive(Debug, Clone)]
+pub struct ShepherdCommand {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+}
+
+/// All live connections of a hub.
+#[derive(Debug, Clone)]
+pub struct Pool(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    options: Arc<PoolOptions>,
+    dial: Arc<Dial>,
+    entries: RwLock<HashMap<Uuid, Arc<Entry>>>,
+    tails: Mutex<HashMap<Uuid, Arc<LogTail>>>,
+}
+
+impl Pool {
+    pub fn new(options: PoolOptions) -> Self {
+        Self(Arc::new(Inner {
+            options: Arc::new(options),
+            dial: Arc::new(Dial::new()),
+            entries: RwLock::default(),
+            tails: Mutex::default(),
+        }))
+    }
+
+    /// The last lines an instance's process wrote to stderr, over all its starts.
+    pub fn log_tail(&self, instance: Uuid) -> Vec<String> {
+        let tails = self.0.tails.lock().unwrap_or_else(PoisonError::into_inner);
+        tails.get(&instance).map(|it| it.lines()).unwrap_or_default()
+    }
+
+    /// Closes every link: sessions are deleted, processes get time to leave.
+    pub async fn shutdown(&self) {
+        let entries: Vec<_> = {
+            let mut entries = self.0.entries.write().unwrap_or_else(PoisonError::into_inner);
+            entries.drain().map(|it| it.1).collect()
+        };
+        join_all(entries.iter().map(|it| it.close())).await;
+    }
+
+    /// The links of an instance. Those of an older revision are closed on the way.
+    fn entry(&self, instance: &Arc<Instance>) -> Arc<Entry> {
+        let known = self.0.entries.read().unwrap_or_else(PoisonError::into_inner).get(&instance.id).cloned();
+        match known {
+            Some(entry) if entry.revision() >= instance.revision => entry,
+            _ => self.renew(instance),
+        }
+    }
+
+    fn renew(&self, instance: &Arc<Instance>) -> Arc<Entry> {
+        let (fresh, stale) = {
+            let mut entries = self.0.entries.write().unwrap_or_else(PoisonError::into_inner);
+            if let Some(entry) = entries.get(&instance.id).filter(|it| it.revision() >= instance.revision) {
+                return entry.clone();
+            }
+            if entries.is_empty() {
+                spawn("idle-links", close_idle(Arc::downgrade(&self.0)));
+            }
+            let fresh = Arc::new(Entry::new(Context {
+                instance: instance.clone(),
+                options: self.0.options.clone(),
+                dial: self.0.dial.clone(),
+                tail: self.tail(instance.id),
+                feeds: 0.into(),
+            }));
+            let stale = entries.insert(instance.id, fresh.clone());
+            (fresh, stale)
+        };
+        if let Some(stale) = stale {
+            spawn("stale-links", async move { stale.close().await });
+        }
+        fresh
+    }
+
+    fn tail(&self, instance: Uuid) -> Arc<LogTail> {
+        self.0.tails.lock().unwrap_or_else(PoisonError::into_inner).entry(instance).or_default().clone()
+    }
+}
+
+impl Links for Pool {
+    async fn request(&self, instance: &Arc<Instance>, outgoing: Outgoing, events: Events) -> Result<Raw, Error> {
+        let entry = self.entry(instance);
+        let mut tries = Tries::new(outgoing.repeatable);
+        loop {
+            let link = entry.link(&outgoing.chat, Patience::BackOff).await?;
+            match link.call(&outgoing, &events).await {
+                Ok(result) => return Ok(result),
+                Err(failure) => entry.after(&link, failure, &mut tries)?,
+            }
+        }
+    }
+
+    async fn list(&self, instance: &Arc<Instance>, kind: ListKind) -> Result<Vec<Raw>, Error> {
+        let entry = self.entry(instance);
+        let mut tries = Tries::new(true);
+        loop {
+            let link = entry.link(HUB_CHAT, Patience::BackOff).await?;
+            match lists::list(&link, kind).await {
+                Ok(items) => return Ok(items),
+                Err(failure) => entry.after(&link, failure, &mut tries)?,
+            }
+        }
+    }
+
+    async fn discover(&self, instance: &Arc<Instance>) -> Result<Discovery, Error> {
+        let entry = self.entry(instance);
+        let mut tries = Tries::new(true);
+        loop {
+            let link = entry.link(HUB_CHAT, Patience::Now).await?;
+            match lists::discover(&link, (self.0.options.now)()).await {
+                Ok(discovery) => return Ok(discovery),
+                Err(failure) => entry.after(&link, failure, &mut tries)?,
+            }
+        }
+    }
+
+    fn has_feed(&self, instance: Uuid) -> bool {
+        let entries = self.0.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.get(&instance).is_some_and(|it| it.has_feed())
+    }
+
+    async fn close(&self, instance: Uuid) {
+        let entry = self.0.entries.write().unwrap_or_else(PoisonError::into_inner).remove(&instance);
+        if let Some(entry) = entry {
+            entry.close().await;
+        }
+    }
+}
+
+/// Closes idle links until the pool is gone or empty.
+async fn close_idle(pool: Weak<Inner>) {
+    loop {
+        let Some(idle) = pool.upgrade().map(|it| it.options.idle) else { return };
+        tokio::time::sleep((idle / 10).max(Duration::from_millis(10))).await;
+        let Some(pool) = pool.upgrade() else { return };
+        let entries: Vec<_> = {
+            let entries = pool.entries.read().unwrap_or_else(PoisonError::into_inner);
+            if entries.is_empty() {
+                return;
+            }
+            entries.values().cloned().collect()
+        };
+        for entry in entries {
+            for link in entry.take_idle(idle) {
+                spawn("idle-link", async move { link.close().await });
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! How a request is put into words on a hop: the envelope with our id, and the `_meta` keys the era demands.
+
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use toolgrove_core::event::Events;
+use toolgrove_wire::modern::{self, Implementation};
+use toolgrove_wire::{Edit, Raw};
+
+/// One request as a link is asked to send it. The parameters carry no key of any hop.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) params: &'a Raw,
+    pub(crate) events: &'a Events,
+    pub(crate) log_level: Option<&'a str>,
+    pub(crate) timeout: Duration,
+    pub(crate) leaving: Leaving,
+}
+
+/// What the server is told when nobody waits for the answer any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    Cancel,
+    /// Requests of a handshake are not cancelled.
+    Silent,
+}
+
+/// The manner of one era.
+#[derive(Debug, Clone)]
+pub(crate) enum Speech {
+    Legacy,
+    /// The members every request has in `_meta`, written once.
+    Modern { meta: Bytes },
+}
+
+impl Speech {
+    pub(crate) fn modern(version: &str, client: &Implementation) -> Self {
+        // Client capabilities come with the era bridge, then per request.
+        let entries = [
+            (modern::KEY_VERSION, Raw::string(version)),
+            (modern::KEY_CLIENT, client.raw()),
+            (modern::KEY_CAPABILITIES, Raw::empty_object()),
+        ];
+        let object = Raw::empty_object();
+        let object = entries.into_iter().fold(Edit::of(&object), |edit, (key, value)| edit.set(key, value)).done();
+        Self::Modern { meta: object.bytes().slice(1..object.bytes().len() - 1) }
+    }
+
+    /// The whole body of a request. Parameters without `_meta`, the usual case, are copied once.
+    pub(crate) fn request(&self, id: u64, ask: &Ask<'_>) -> Bytes {
+        let meta = self.meta(id, ask);
+        let params = ask.params.bytes();
+        let mut out = BytesMut::with_capacity(params.len() + meta.len() + ask.method.len() + 96);
+        out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        put_number(&mut out, id);
+        out.put_slice(b",\"method\":\"");
+        out.put_slice(ask.method.as_bytes());
+        out.put_slice(b"\",\"params\":");
+        match meta.is_empty() {
+            true => out.put_slice(params),
+            false => self.put_params(&mut out, ask.params, &meta),
+        }
+        out.put_u8(b'}');
+        out.freeze()
+    }
+
+    fn put_params(&self, out: &mut BytesMut, params: &Raw, meta: &[u8]) {
+        let (mut count, mut own) = (0, None);
+        for member in params.members() {
+            count += 1;
+            if member.key() == "_meta" {
+                own = Some(member.value());
+            }
+        }
+        if let Some(own) = own {
+            let own_empty = own.members().next().is_none();
+            let mut merged = BytesMut::with_capacity(own.bytes().len() + meta.len() + 3);
+            merged.put_u8(b'{');
+            merged.put_slice(meta);
+            if own.is_object() && !own_empty {
+                merged.put_u8(b',');
+                merged.put_slice(&own.bytes()[1..]);
+            } else {
+                merged.put_u8(b'}');
+            }
+            // Keys that stand in both would be refused as duplicates: then ours replace the caller's.
+            let merged = Raw::parse(merged.freeze()).unwrap_or_else(|_| replace(&own, meta));
+            out.put_slice(Edit::of(params).set("_meta", merged).done().bytes());
+            return;
+        }
+        out.put_slice(b"{\"_meta\":{");
+        out.put_slice(meta);
+        out.put_u8(b'}');
+        if count > 0 {
+            out.put_u8(b',');
+            out.put_slice(&params.bytes()[1..]);
+        } else {
+            out.put_u8(b'}');
+        }
+    }
+
+    /// The members this hop adds, without braces.
+    fn meta(&self, id: u64, ask: &Ask<'_>) -> BytesMut {
+        let mut out = BytesMut::new();
+        if let Self::Modern { meta } = self {
+            out.reserve(meta.len() + 96);
+            out.put_slice(meta);
+            if let Some(level) = ask.log_level {
+                out.put_slice(b",\"");
+                out.put_slice(modern::KEY_LOG_LEVEL.as_bytes());
+                out.put_slice(b"\":");
+                out.put_slice(Raw::string(level).bytes());
+            }
+        }
+        if ask.events.wanted() {
+            if !out.is_empty() {
+                out.put_u8(b',');
+            }
+            out.put_slice(b"\"progressToken\":");
+            put_number(&mut out, id);
+        }
+        out
+    }
+}
+
+fn replace(own: &Raw, meta: &[u8]) -> Raw {
+    let mut ours = BytesMut::with_capacity(meta.len() + 2);
+    ours.put_u8(b'{');
+    ours.put_slice(meta);
+    ours.put_u8(b'}');
+    let Ok(ours) = Raw::parse(ours.freeze()) else { return own.clone() };
+    let entries: Vec<_> = ours.members().map(|it| (it.key(), it.value())).collect();
+    entries.iter().fold(Edit::of(own), |edit, (key, value)| edit.set(key, value.clone())).done()
+}
+
+fn put_number(out: &mut BytesMut, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.put_slice(&digits[at..]);
+}
+
+/// The log levels, from the most verbose on. A message is wanted when its place is not before the wanted one.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+pub(crate) fn level_rank(level: &str) -> Option<u8> {
+    LEVELS.iter().position(|it| *it == level).map(|it| it as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(speech: &Speech, params: &'static str, events: &Events, log_level: Option<&str>, expected: &str) {
+        let params = Raw::parse(params).expect("valid");
+        let ask = Ask {
+            method: "tools/call",
+            params: &params,
+            events,
+            log_level,
+            timeout: Duration::ZERO,
+            leaving: Leaving::Cancel,
+        };
+        let body = speech.request(120, &ask);
+        assert!(Raw::parse(body.clone()).is_ok());
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":120,"method":"tools/call","params":{expected}}}"#);
+        assert_eq!(String::from_utf8_lossy(&body), expected);
+    }
+
+    #[test]
+    fn a_legacy_request_is_passed_on_as_it_is() {
+        check(&Speech::Legacy, r#"{ "a":1e400 }"#, &Events::none(), Some("info"), r#"{ "a":1e400 }"#);
+    }
+
+    #[test]
+    fn a_progress_token_is_added_when_somebody_listens() {
+        let (events, _rx) = Events::channel();
+        check(&Speech::Legacy, r#"{"a":1}"#, &events, None, r#"{"_meta":{"progressToken":120},"a":1}"#);
+        check(&Speech::Legacy, "{}", &events, None, r#"{"_meta":{"progressToken":120}}"#);
+        check(&Speech::Legacy, "{ }", &events, None, r#"{"_meta":{"progressToken":120}}"#);
+        check(
+            &Speech::Legacy,
+            r#"{"_meta":{"k":1},"a":1}"#,
+            &events,
+            None,
+            r#"{"_meta":{"progressToken":120,"k":1},"a":1}"#,
+        );
+        check(
+            &Speech::Legacy,
+            r#"{"a":1,"_meta":{"progressToken":"theirs","k":1}}"#,
+            &events,
+            None,
+            r#"{"a":1,"_meta":{"progressToken":120,"k":1}}"#,
+        );
+    }
+
+    #[test]
+    fn a_modern_request_says_who_speaks() {
+        let client = Implementation { name: "t".into(), version: "1".into() };
+        check(
+            &Speech::modern("2026-07-28", &client),
+            r#"{"name":"x"}"#,
+            &Events::none(),
+            Some("info"),
+            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"},"name":"x"}"#,
+        );
+    }
+}

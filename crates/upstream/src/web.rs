@@ -1,0 +1,203 @@
+//! HTTP as every link of that family needs it: where to send, with which headers, and what an answer means.
+
+mod answer;
+mod dial;
+
+pub(crate) use answer::{EventStream, Kind, collect, collect_text, kind, refused};
+pub(crate) use dial::{Carrier, Dial};
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::{Method, Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use toolgrove_core::instance::{HttpReach, UnixFraming, UnixReach};
+use toolgrove_core::{Error, Secret};
+use url::Url;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(crate) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// How often a redirect inside one origin is followed.
+const REDIRECTS: usize = 3;
+
+/// One URL of a server and the person's own headers, which go with every request.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    context: Arc<Context>,
+    carrier: Carrier,
+    url: Url,
+    uri: Uri,
+    headers: HeaderMap,
+}
+
+impl Endpoint {
+    pub(crate) fn of(context: &Arc<Context>, reach: &HttpReach) -> Result<Self, Error> {
+        let mut url = reach.url.clone();
+        url.set_fragment(None);
+        if !reach.query.is_empty() {
+            let mut pairs = url.query_pairs_mut();
+            for (key, value) in &reach.query {
+                pairs.append_pair(key, value.reveal());
+            }
+        }
+        let carrier = context.dial.carrier(&url).map_err(|cause| context.unreachable(cause))?;
+        Self::new(context, carrier, url, &reach.headers)
+    }
+
+    /// HTTP over a unix socket.
+    pub(crate) fn of_socket(context: &Arc<Context>, reach: &UnixReach) -> Result<Self, Error> {
+        let path = match &reach.framing {
+            UnixFraming::Http { path } => path.as_str(),
+            UnixFraming::Lines => "/",
+        };
+        let url = Url::parse("http://localhost").and_then(|it| it.join(path));
+        let url = url.map_err(|it| Error::ServerConfig(format!("`{path}` is not a path on a socket: {it}")))?;
+        Self::new(context, Carrier::unix(reach.path.clone()), url, &reach.headers)
+    }
+
+    fn new(context: &Arc<Context>, carrier: Carrier, url: Url, own: &[(String, Secret)]) -> Result<Self, Error> {
+        let mut headers = HeaderMap::with_capacity(own.len() + 4);
+        let client = &context.options.client;
+        if let Ok(agent) = HeaderValue::try_from(format!("{}/{}", client.name, client.version)) {
+            headers.insert(USER_AGENT, agent);
+        }
+        let mut named = Vec::new();
+        for (name, value) in own {
+            let (name, value) = own_header(name, value)?;
+            match named.contains(&name) {
+                true => drop(headers.append(name, value)),
+                false => {
+                    headers.insert(name.clone(), value);
+                    named.push(name);
+                }
+            }
+        }
+        let uri = uri(&url)?;
+        Ok(Self { context: context.clone(), carrier, url, uri, headers })
+    }
+
+    /// Another URL of the same server, as the server names it.
+    pub(crate) fn join(&self, reference: &str) -> Result<Self, Error> {
+        let url = self.url.join(reference);
+        let url = url.map_err(|it| self.context.garbled(format!("its endpoint `{reference}` is not a URL: {it}")))?;
+        if url.origin() != self.url.origin() {
+            return Err(self.context.garbled(format!("its endpoint `{url}` is on another origin")));
+        }
+        let uri = uri(&url)?;
+        Ok(Self { url, uri, ..self.clone() })
+    }
+
+    /// The headers of every request of a link, to be cloned for each.
+    pub(crate) fn headers(&self, accept: HeaderValue) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        headers.insert(ACCEPT, accept);
+        headers
+    }
+
+    /// Sends one request. Redirects are followed inside the origin only: the server has not run what it redirects.
+    pub(crate) async fn send(&self, method: Method, head: &Head<'_>, body: Bytes) -> Result<Response<Incoming>, Failure> {
+        let response = self.send_to(self.uri.clone(), &method, head, body.clone()).await?;
+        if !response.status().is_redirection() {
+            return Ok(response);
+        }
+        self.follow(response, &method, head, body).await
+    }
+
+    async fn follow(
+        &self,
+        mut response: Response<Incoming>,
+        method: &Method,
+        head: &Head<'_>,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failure> {
+        let mut url = self.url.clone();
+        for _ in 0..REDIRECTS {
+            let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
+            let Some(Ok(next)) = location.map(|it| url.join(it)) else { return Ok(response) };
+            if next.origin() != self.url.origin() {
+                let origin = next.origin().ascii_serialization();
+                let cause = format!("it redirects to another origin ({origin}); set that URL if you trust it");
+                return Err(self.context.unreachable(cause).into());
+            }
+            response = self.send_to(uri(&next)?, method, head, body.clone()).await?;
+            if !response.status().is_redirection() {
+                return Ok(response);
+            }
+            url = next;
+        }
+        Err(self.context.unreachable("it redirects in circles").into())
+    }
+
+    async fn send_to(
+        &self,
+        uri: Uri,
+        method: &Method,
+        head: &Head<'_>,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failure> {
+        let mut request = Request::new(Full::new(body));
+        *request.uri_mut() = uri;
+        *request.method_mut() = method.clone();
+        *request.headers_mut() = head.base.clone();
+        for (name, value) in head.more.iter().flatten() {
+            request.headers_mut().insert(name.clone(), value.clone());
+        }
+        self.carrier.send(request).await.map_err(|error| {
+            let never_sent = error.is_connect();
+            let error = self.context.unreachable(dial::cause(&error));
+            // Without a connection nothing was sent, and another try would fail the same way.
+            if never_sent { Failure::Final(error) } else { Failure::Lost(error) }
+        })
+    }
+}
+
+/// The headers of one request: those of its link, and the few of its own.
+#[derive(Debug)]
+pub(crate) struct Head<'a> {
+    pub(crate) base: &'a HeaderMap,
+    pub(crate) more: [Option<(HeaderName, HeaderValue)>; 2],
+}
+
+impl<'a> Head<'a> {
+    pub(crate) fn plain(base: &'a HeaderMap) -> Self {
+        Self { base, more: [None, None] }
+    }
+}
+
+fn uri(url: &Url) -> Result<Uri, Error> {
+    let mut url = url.clone();
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.as_str().parse().map_err(|_| Error::ServerUrl { url: url.to_string() })
+}
+
+fn own_header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), Error> {
+    let lower = name.to_ascii_lowercase();
+    let is_ours = matches!(lower.as_str(), "host" | "accept" | "connection" | "transfer-encoding")
+        || lower.starts_with("content-")
+        || lower.starts_with("mcp-");
+    if is_ours {
+        return Err(Error::ServerConfig(format!("header `{name}` is set by Toolgrove")));
+    }
+    let Ok(header) = HeaderName::try_from(lower) else {
+        return Err(Error::ServerConfig(format!("`{name}` is not a header name")));
+    };
+    let Ok(mut value) = HeaderValue::try_from(value.reveal()) else {
+        return Err(Error::ServerConfig(format!("the value of header `{name}` cannot be sent")));
+    };
+    value.set_sensitive(true);
+    Ok((header, value))
+}

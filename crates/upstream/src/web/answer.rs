@@ -1,0 +1,195 @@
+//! Reads answers: a body within its limit, a stream of events, or the words of a refusal.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::ext::ReasonPhrase;
+use toolgrove_core::Error;
+use toolgrove_wire::sse::{self, Event};
+use toolgrove_wire::{Message, Raw};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::mux::server_error;
+
+/// How much of a refusal's text is kept.
+const KEPT_TEXT: usize = 64 * 1024;
+
+/// What the headers say a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Json,
+    Events,
+    Html,
+    Other,
+}
+
+pub(crate) fn kind(headers: &HeaderMap) -> Kind {
+    let text = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let text = text.split(';').next().unwrap_or_default().trim();
+    if text.eq_ignore_ascii_case("application/json") {
+        Kind::Json
+    } else if text.eq_ignore_ascii_case("text/event-stream") {
+        Kind::Events
+    } else if text.eq_ignore_ascii_case("text/html") {
+        Kind::Html
+    } else {
+        Kind::Other
+    }
+}
+
+/// The whole body, or why it is too much.
+pub(crate) async fn collect(context: &Context, response: Response<Incoming>) -> Result<Bytes, Failure> {
+    let limit = context.options.body_limit;
+    let length = response.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|it| it > limit) {
+        return Err(context.too_large().into());
+    }
+    let mut body = response.into_body();
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|it| Failure::Lost(context.unreachable(broken(&it))))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if first.is_empty() && all.is_empty() {
+            first = data;
+            continue;
+        }
+        if all.is_empty() {
+            all.reserve(length.unwrap_or(first.len() * 4).max(first.len() + data.len()));
+            all.extend_from_slice(&std::mem::take(&mut first));
+        }
+        if all.len() + data.len() > limit {
+            return Err(context.too_large().into());
+        }
+        all.extend_from_slice(&data);
+    }
+    if first.len() > limit {
+        return Err(context.too_large().into());
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+/// The beginning of a body as text, for people.
+pub(crate) async fn collect_text(response: Response<Incoming>) -> String {
+    let mut body = response.into_body();
+    let mut text = Vec::new();
+    while let Some(Ok(frame)) = body.frame().await {
+        let Ok(data) = frame.into_data() else { continue };
+        text.extend_from_slice(&data[..data.len().min(KEPT_TEXT - text.len())]);
+        if text.len() == KEPT_TEXT {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// What a status outside 2xx means.
+pub(crate) async fn refused(context: &Context, response: Response<Incoming>) -> Failure {
+    let (status, reason) = (response.status(), reason(&response));
+    let challenge = response.headers().get(WWW_AUTHENTICATE).cloned();
+    let body = collect_text(response).await;
+    let spoken = Raw::parse(body.clone()).ok();
+    let challenged = status == StatusCode::FORBIDDEN && challenge.is_some();
+    let error = if status == StatusCode::UNAUTHORIZED || challenged {
+        let challenge = challenge.as_ref().and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let text = words(spoken.as_ref(), challenge.as_deref())
+            .unwrap_or_else(|| format!("the server answered {} {reason}", status.as_u16()));
+        let (slug, status) = (context.slug().to_owned(), Some(status.as_u16()));
+        Error::NeedsReauth { slug, text, status, body: Some(body), challenge }
+    } else {
+        match spoken.as_ref().and_then(|it| Message::read(it).ok()) {
+            Some(Message::Response { result: Err(error), .. }) => server_error(error),
+            _ => Error::Answered { slug: context.slug().to_owned(), status: status.as_u16(), reason, body },
+        }
+    };
+    Failure::Refused { status: status.as_u16(), error }
+}
+
+/// The server's own phrase, else the standard one. 418 has none: it is not in use.
+fn reason(response: &Response<Incoming>) -> String {
+    let standard = || response.status().canonical_reason().unwrap_or("Error").to_owned();
+    match response.extensions().get::<ReasonPhrase>() {
+        Some(phrase) if !phrase.as_bytes().is_empty() => String::from_utf8_lossy(phrase.as_bytes()).into_owned(),
+        Some(_) if response.status() == StatusCode::IM_A_TEAPOT => "Error".to_owned(),
+        _ => standard(),
+    }
+}
+
+/// What a server says about refused credentials, wherever it says it.
+fn words(body: Option<&Raw>, challenge: Option<&str>) -> Option<String> {
+    let said = |raw: &Raw| {
+        let error = raw.get("error");
+        raw.get_text("error_description")
+            .or_else(|| error.as_ref()?.get_text("message"))
+            .or_else(|| raw.get_text("message"))
+            .or_else(|| error.as_ref()?.text().map(Into::into))
+    };
+    let challenged = || {
+        let rest = challenge?.split_once("error_description=\"")?.1;
+        Some(rest.split('"').next()?.to_owned())
+    };
+    body.and_then(said).or_else(challenged).filter(|it| !it.trim().is_empty())
+}
+
+fn broken(error: &hyper::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    format!("the answer broke off: {cause}")
+}
+
+/// A body read event by event.
+#[derive(Debug)]
+pub(crate) struct EventStream {
+    body: Incoming,
+    reader: sse::Reader,
+    ready: VecDeque<Event>,
+    /// Where to go on after a break, if the server said.
+    pub(crate) last_id: Option<String>,
+    pub(crate) retry_ms: Option<u64>,
+}
+
+impl EventStream {
+    pub(crate) fn new(context: &Context, response: Response<Incoming>) -> Self {
+        Self {
+            body: response.into_body(),
+            // An event is a message and a few bytes of framing.
+            reader: sse::Reader::new(context.options.body_limit + 4096),
+            ready: VecDeque::new(),
+            last_id: None,
+            retry_ms: None,
+        }
+    }
+
+    /// The next event that has data; none at the end of the stream, however it ended.
+    pub(crate) async fn next(&mut self, context: &Context) -> Result<Option<Event>, Failure> {
+        loop {
+            while let Some(event) = self.ready.pop_front() {
+                self.retry_ms = event.retry_ms.or(self.retry_ms);
+                if event.id.is_some() {
+                    self.last_id.clone_from(&event.id);
+                }
+                if !event.data.is_empty() {
+                    return Ok(Some(event));
+                }
+            }
+            let frame = match self.body.frame().await {
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) => {
+                    tracing::debug!(server = context.slug(), error = %error, "an event stream broke off");
+                    return Ok(None);
+                }
+                None => return Ok(None),
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            let events = self.reader.push(&data).map_err(|_| context.too_large())?;
+            self.ready.extend(events);
+        }
+    }
+}

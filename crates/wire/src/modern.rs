@@ -1,0 +1,194 @@
+//! The 2026-07-28 revision: the shape everything has inside the hub.
+//!
+//! A request carries its era, client and wishes in `params._meta`; a result says in `resultType` what it is.
+//! The keys of [`HOP_KEYS`] belong to one hop: a door takes them off, a link puts its own on.
+
+use serde_json::json;
+
+use crate::{Edit, Raw};
+
+/// The revision this module speaks. Dates compare as text: everything from here on is modern.
+pub const VERSION: &str = "2026-07-28";
+
+pub const KEY_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub const KEY_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub const KEY_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+pub const KEY_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+pub const KEY_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+pub const KEY_SERVER: &str = "io.modelcontextprotocol/serverInfo";
+pub const KEY_PROGRESS: &str = "progressToken";
+/// Where a result came from: `{instance, serverInfo?}`.
+pub const KEY_ORIGIN: &str = "dev.toolgrove/origin";
+/// A modern client may say which conversation a call belongs to.
+pub const KEY_CHAT: &str = "dev.toolgrove/chat";
+/// How many buds are above this call.
+pub const KEY_DEPTH: &str = "dev.toolgrove/depth";
+
+/// `_meta` keys that are rebuilt on every hop.
+pub const HOP_KEYS: [&str; 7] =
+    [KEY_VERSION, KEY_CAPABILITIES, KEY_CLIENT, KEY_LOG_LEVEL, KEY_PROGRESS, KEY_SUBSCRIPTION, KEY_SERVER];
+
+/// Header mismatch, missing client capability, unsupported version: the three codes that prove a modern peer.
+pub const HEADER_MISMATCH: i64 = -32020;
+pub const MISSING_CAPABILITY: i64 = -32021;
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// Who speaks on a hop, as both eras write it.
+#[derive(Debug, Clone)]
+pub struct Implementation {
+    pub name: String,
+    pub version: String,
+}
+
+impl Implementation {
+    pub fn raw(&self) -> Raw {
+        Raw::of(&json!({ "name": self.name, "version": self.version }))
+    }
+}
+
+/// What a request says about itself in `params._meta`.
+#[derive(Debug, Clone, Default)]
+pub struct RequestMeta {
+    pub version: Option<String>,
+    pub capabilities: Option<Raw>,
+    pub client: Option<Raw>,
+    pub log_level: Option<Raw>,
+    pub progress_token: Option<Raw>,
+    pub chat: Option<String>,
+    pub depth: u8,
+    /// Whether any key has to be taken off before the request travels on.
+    pub has_hop_keys: bool,
+}
+
+impl RequestMeta {
+    pub fn read(params: Option<&Raw>) -> Self {
+        let mut meta = Self::default();
+        let Some(raw) = params.and_then(|it| it.get("_meta")) else { return meta };
+        for member in raw.members() {
+            let value = member.value();
+            let key = member.key();
+            meta.has_hop_keys |= HOP_KEYS.contains(&&*key);
+            match &*key {
+                KEY_VERSION => meta.version = Some(value.text().map_or_else(String::new, Into::into)),
+                KEY_CAPABILITIES => meta.capabilities = Some(value),
+                KEY_CLIENT => meta.client = Some(value),
+                KEY_LOG_LEVEL => meta.log_level = Some(value),
+                KEY_PROGRESS => meta.progress_token = Some(value).filter(|it| it.is_string() || it.is_integer()),
+                KEY_CHAT => meta.chat = value.text().map(Into::into),
+                KEY_DEPTH => meta.depth = value.u64().and_then(|it| it.try_into().ok()).unwrap_or(0),
+                _ => {}
+            }
+        }
+        meta
+    }
+}
+
+/// Takes the keys of the hop it came over off a request's parameters. An emptied `_meta` goes too.
+pub fn without_hop_keys(params: &Raw) -> Raw {
+    let Some(meta) = params.get("_meta") else { return params.clone() };
+    let kept = HOP_KEYS.iter().fold(Edit::of(&meta), |edit, key| edit.remove(key)).done();
+    if kept.members().next().is_none() {
+        Edit::of(params).remove("_meta").done()
+    } else {
+        Edit::of(params).set("_meta", kept).done()
+    }
+}
+
+/// Puts members into `params._meta`, which is made when it is missing.
+pub fn with_meta(params: &Raw, entries: &[(&str, Raw)]) -> Raw {
+    if entries.is_empty() {
+        return params.clone();
+    }
+    let meta = params.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
+    let meta = entries.iter().fold(Edit::of(&meta), |edit, (key, value)| edit.set(key, value.clone())).done();
+    Edit::of(params).set("_meta", meta).done()
+}
+
+/// Only the members of a result that the hub acts on. Everything else is forwarded unread.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResultHead {
+    pub kind: ResultKind,
+    pub is_error: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ResultKind {
+    /// Also when a result says nothing: servers before this revision do not.
+    #[default]
+    Complete,
+    InputRequired,
+    Task,
+    Other(String),
+}
+
+impl ResultHead {
+    pub fn read(result: &Raw) -> Self {
+        let mut head = Self::default();
+        for member in result.members() {
+            match &*member.key() {
+                "resultType" => {
+                    head.kind = match member.value().text().as_deref() {
+                        Some("complete") => ResultKind::Complete,
+                        Some("input_required") => ResultKind::InputRequired,
+                        Some("task") => ResultKind::Task,
+                        other => ResultKind::Other(other.unwrap_or_default().to_owned()),
+                    };
+                }
+                "isError" => head.is_error = member.value().bool() == Some(true),
+                _ => {}
+            }
+        }
+        head
+    }
+}
+
+/// How long and for whom a result may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheHint {
+    pub ttl_ms: u64,
+}
+
+/// A result as a modern client must see it: `resultType`, our `serverInfo`, and the cache hints a list needs.
+pub fn complete(result: &Raw, server: &Raw, cache: Option<CacheHint>) -> Raw {
+    let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
+    let meta = Edit::of(&meta).set(KEY_SERVER, server.clone()).done();
+    let mut edit = Edit::of(result).set("resultType", Raw::string("complete")).set("_meta", meta);
+    if let Some(cache) = cache {
+        edit = edit.set("ttlMs", Raw::number(cache.ttl_ms)).set("cacheScope", Raw::string("private"));
+    }
+    edit.done()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &'static str) -> Raw {
+        Raw::parse(text).expect("valid")
+    }
+
+    #[test]
+    fn the_keys_of_a_hop_stay_on_that_hop() {
+        let params = raw(r#"{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,"my/key":[1]}}"#);
+        assert!(RequestMeta::read(Some(&params)).has_hop_keys);
+        assert_eq!(without_hop_keys(&params), raw(r#"{"name":"x","_meta":{"my/key":[1]}}"#));
+        let only_hop = raw(r#"{"name":"x","_meta":{"progressToken":1}}"#);
+        assert_eq!(without_hop_keys(&only_hop), raw(r#"{"name":"x"}"#));
+    }
+
+    #[test]
+    fn a_result_without_a_type_is_complete() {
+        assert_eq!(ResultHead::read(&raw("{}")), ResultHead::default());
+        let head = ResultHead::read(&raw(r#"{"content":[],"isError":true,"resultType":"input_required"}"#));
+        assert_eq!(head, ResultHead { kind: ResultKind::InputRequired, is_error: true });
+    }
+
+    #[test]
+    fn a_completed_result_keeps_what_it_held() {
+        let server = raw(r#"{"name":"t","version":"1"}"#);
+        assert_eq!(
+            complete(&raw(r#"{"x":1e400,"_meta":{"a":1}}"#), &server, Some(CacheHint { ttl_ms: 0 })).as_str(),
+            r#"{"x":1e400,"_meta":{"a":1,"io.modelcontextprotocol/serverInfo":{"name":"t","version":"1"}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#
+        );
+    }
+}

@@ -1,0 +1,357 @@
+//! Walks JSON text without building anything.
+//!
+//! [`check`] reads untrusted bytes once and refuses what two readers could understand differently: broken syntax,
+//! invalid UTF-8, nesting beyond [`MAX_DEPTH`], and an object that names one key twice. Everything behind it
+//! (`Raw`, `Members`) steps over text that is known to be good and therefore only counts brackets and quotes.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use memchr::{memchr2, memchr3};
+
+/// How deep arrays and objects may nest. The same bound serde_json has, so every later reader agrees.
+pub const MAX_DEPTH: usize = 127;
+
+/// Up to this many keys are compared one by one; larger objects get a hash set.
+const FEW_KEYS: usize = 12;
+
+/// Why a text is not JSON we accept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    #[error("not UTF-8 at byte {at}")]
+    Utf8 { at: usize },
+    #[error("not valid JSON at byte {at}")]
+    Syntax { at: usize },
+    #[error("nested deeper than {MAX_DEPTH} levels")]
+    Depth,
+    #[error("the key `{key}` appears twice in one object")]
+    DuplicateKey { key: String },
+}
+
+/// Checks one whole JSON text.
+pub fn check(bytes: &[u8]) -> Result<(), Malformed> {
+    let text = std::str::from_utf8(bytes).map_err(|it| Malformed::Utf8 { at: it.valid_up_to() })?;
+    let mut checker = Checker { bytes: text.as_bytes(), at: 0, keys: Vec::new() };
+    checker.white();
+    checker.value(0)?;
+    checker.white();
+    if checker.at == bytes.len() { Ok(()) } else { Err(checker.syntax()) }
+}
+
+struct Checker<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Keys of all objects that are open, the innermost last.
+    keys: Vec<Cow<'a, [u8]>>,
+}
+
+impl<'a> Checker<'a> {
+    fn syntax(&self) -> Malformed {
+        Malformed::Syntax { at: self.at }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn white(&mut self) {
+        self.at = skip_white(self.bytes, self.at);
+    }
+
+    fn eat(&mut self, wanted: u8) -> Result<(), Malformed> {
+        if self.peek() == Some(wanted) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(self.syntax())
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<(), Malformed> {
+        match self.peek() {
+            Some(b'{') => self.object(depth + 1),
+            Some(b'[') => self.array(depth + 1),
+            Some(b'"') => self.string().map(drop),
+            Some(b't') => self.word(b"true"),
+            Some(b'f') => self.word(b"false"),
+            Some(b'n') => self.word(b"null"),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => Err(self.syntax()),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<(), Malformed> {
+        if depth > MAX_DEPTH {
+            return Err(Malformed::Depth);
+        }
+        self.at += 1;
+        self.white();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        let first = self.keys.len();
+        let mut many: Option<HashSet<Cow<'a, [u8]>>> = None;
+        loop {
+            let key = decode_key(self.string()?);
+            let seen = match &mut many {
+                Some(set) => !set.insert(key.clone()),
+                None => self.keys[first..].contains(&key),
+            };
+            if seen {
+                return Err(Malformed::DuplicateKey { key: String::from_utf8_lossy(&key).into_owned() });
+            }
+            if many.is_none() {
+                self.keys.push(key);
+                if self.keys.len() - first > FEW_KEYS {
+                    many = Some(self.keys.drain(first..).collect());
+                }
+            }
+            self.white();
+            self.eat(b':')?;
+            self.white();
+            self.value(depth)?;
+            self.white();
+            match self.peek() {
+                Some(b',') => {
+                    self.at += 1;
+                    self.white();
+                }
+                Some(b'}') => break,
+                _ => return Err(self.syntax()),
+            }
+        }
+        self.at += 1;
+        self.keys.truncate(first);
+        Ok(())
+    }
+
+    fn array(&mut self, depth: usize) -> Result<(), Malformed> {
+        if depth > MAX_DEPTH {
+            return Err(Malformed::Depth);
+        }
+        self.at += 1;
+        self.white();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.value(depth)?;
+            self.white();
+            match self.peek() {
+                Some(b',') => {
+                    self.at += 1;
+                    self.white();
+                }
+                Some(b']') => break,
+                _ => return Err(self.syntax()),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Reads a string and returns what stands between its quotes, escapes untouched.
+    fn string(&mut self) -> Result<&'a [u8], Malformed> {
+        self.eat(b'"')?;
+        let start = self.at;
+        loop {
+            let rest = &self.bytes[self.at..];
+            let Some(stop) = memchr2(b'"', b'\\', rest) else {
+                self.at = self.bytes.len();
+                return Err(self.syntax());
+            };
+            if let Some(control) = rest[..stop].iter().position(|it| *it < 0x20) {
+                self.at += control;
+                return Err(self.syntax());
+            }
+            self.at += stop;
+            if self.bytes[self.at] == b'"' {
+                self.at += 1;
+                return Ok(&self.bytes[start..self.at - 1]);
+            }
+            self.escape()?;
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Malformed> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(b'u') => {
+                let digits = self.bytes.get(self.at + 2..self.at + 6);
+                if !digits.is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit)) {
+                    return Err(self.syntax());
+                }
+                self.at += 6;
+            }
+            _ => return Err(self.syntax()),
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), Malformed> {
+        if self.bytes[self.at..].starts_with(word) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            Err(self.syntax())
+        }
+    }
+
+    fn number(&mut self) -> Result<(), Malformed> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits()?,
+            _ => return Err(self.syntax()),
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), Malformed> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.syntax()) } else { Ok(()) }
+    }
+}
+
+/// Two spellings of one key (`"a"`, `"\u0061"`) are one key.
+fn decode_key(raw: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(b'\\', raw).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let quoted = [b"\"", raw, b"\""].concat();
+    match serde_json::from_slice::<String>(&quoted) {
+        Ok(text) => Cow::Owned(text.into_bytes()),
+        // A lone surrogate has no text; its spelling stands for itself.
+        Err(_) => Cow::Borrowed(raw),
+    }
+}
+
+pub(crate) fn skip_white(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// The end of the string that starts at `at`. Only for checked text.
+pub(crate) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
+    at += 1;
+    while let Some(stop) = bytes.get(at..).and_then(|it| memchr2(b'"', b'\\', it)) {
+        at += stop;
+        if bytes[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+/// The end of the value that starts at `at`. Only for checked text.
+pub(crate) fn skip_value(bytes: &[u8], mut at: usize) -> usize {
+    match bytes.get(at) {
+        Some(b'"') => skip_string(bytes, at),
+        Some(open @ (b'{' | b'[')) => {
+            // Inside an object only braces matter, inside an array only brackets: the text is known to be balanced.
+            let (open, close) = if *open == b'{' { (b'{', b'}') } else { (b'[', b']') };
+            let mut depth = 0_usize;
+            while let Some(stop) = bytes.get(at..).and_then(|it| memchr3(b'"', open, close, it)) {
+                at += stop;
+                if bytes[at] == b'"' {
+                    at = skip_string(bytes, at);
+                    continue;
+                }
+                if bytes[at] == open {
+                    depth += 1;
+                } else {
+                    depth -= 1;
+                }
+                at += 1;
+                if depth == 0 {
+                    return at;
+                }
+            }
+            bytes.len()
+        }
+        _ => {
+            while let Some(it) = bytes.get(at)
+                && !matches!(it, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')
+            {
+                at += 1;
+            }
+            at
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &[u8], expected: &str) {
+        assert_eq!(check(text).expect_err("must be refused").to_string(), expected);
+    }
+
+    #[test]
+    fn plain_json_is_accepted() {
+        for text in ["null", " [1, -0.5e+10, \"\\u00e9\\n\"] ", "{\"a\":{\"b\":[]},\"c\":{}}", "1e400", "\"\\ud800\""] {
+            assert_eq!(check(text.as_bytes()), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused_with_its_place() {
+        for text in ["", "{", "[1,]", "{\"a\":1,}", "01", "1.", "NaN", "-", "'a'", "\"\t\"", "\"\\x\"", "[1] 2", "{1:2}"] {
+            assert!(matches!(check(text.as_bytes()), Err(Malformed::Syntax { .. })), "{text}");
+        }
+        refused(b"{\"a\":NaN}", "not valid JSON at byte 5");
+    }
+
+    #[test]
+    fn invalid_utf8_is_refused() {
+        refused(b"\"\xff\"", "not UTF-8 at byte 1");
+    }
+
+    #[test]
+    fn a_key_may_appear_once_however_it_is_spelt() {
+        refused(br#"{"a":1,"b":2,"a":3}"#, "the key `a` appears twice in one object");
+        refused(br#"{"x":{"a":1,"\u0061":3}}"#, "the key `a` appears twice in one object");
+        assert_eq!(check(br#"{"a":{"a":1},"b":{"a":[{"a":2}]}}"#), Ok(()));
+    }
+
+    #[test]
+    fn a_key_may_appear_once_in_a_large_object_too() {
+        let mut text = (0..100).map(|it| format!("\"k{it}\":{it}")).collect::<Vec<_>>();
+        assert_eq!(check(format!("{{{}}}", text.join(",")).as_bytes()), Ok(()));
+        text.push("\"k50\":0".into());
+        refused(format!("{{{}}}", text.join(",")).as_bytes(), "the key `k50` appears twice in one object");
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_without_a_panic() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let deep = |levels: usize| format!("{}1{}", open.repeat(levels), close.repeat(levels));
+            assert_eq!(check(deep(MAX_DEPTH).as_bytes()), Ok(()));
+            assert_eq!(check(deep(MAX_DEPTH + 1).as_bytes()), Err(Malformed::Depth));
+            assert_eq!(check(deep(10_000).as_bytes()), Err(Malformed::Depth));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Changes named members of an object and keeps every other byte as it was sent.
+
+use bytes::{BufMut, BytesMut};
+
+use crate::Raw;
+
+/// A set of changes to one object. Nothing is copied until [`Edit::done`].
+#[derive(Debug)]
+pub struct Edit<'a> {
+    object: &'a Raw,
+    changes: Vec<(&'a str, Option<Raw>)>,
+}
+
+impl<'a> Edit<'a> {
+    pub fn of(object: &'a Raw) -> Self {
+        Self { object, changes: Vec::new() }
+    }
+
+    /// Gives a member this value: in its place if it is there, else at the end.
+    pub fn set(mut self, key: &'a str, value: Raw) -> Self {
+        self.changes.retain(|it| it.0 != key);
+        self.changes.push((key, Some(value)));
+        self
+    }
+
+    pub fn set_text(self, key: &'a str, text: &str) -> Self {
+        self.set(key, Raw::string(text))
+    }
+
+    pub fn remove(mut self, key: &'a str) -> Self {
+        self.changes.retain(|it| it.0 != key);
+        self.changes.push((key, None));
+        self
+    }
+
+    /// The changed object. Anything that is no object becomes one.
+    pub fn done(self) -> Raw {
+        if self.changes.is_empty() && self.object.is_object() {
+            return self.object.clone();
+        }
+        let bytes = self.object.bytes();
+        let grown: usize = self.changes.iter().map(|(key, to)| key.len() + 4 + to.as_ref().map_or(0, |it| it.bytes().len())).sum();
+        let mut out = BytesMut::with_capacity(bytes.len() + grown);
+        let mut used = vec![false; self.changes.len()];
+        let mut empty = true;
+        let mut last_end = None;
+        for member in self.object.members() {
+            let key = member.key();
+            let change = self.changes.iter().position(|it| it.0 == key);
+            if let Some(index) = change {
+                used[index] = true;
+            }
+            if !matches!(change, Some(index) if self.changes[index].1.is_none()) {
+                // What stands before a member is the opening brace or the comma, with its white space.
+                out.put_slice(match last_end {
+                    Some(end) if !empty => &bytes[end..member.key_start],
+                    Some(_) => b"{",
+                    None => &bytes[..member.key_start],
+                });
+                empty = false;
+                out.put_slice(&bytes[member.key_start..member.value_start]);
+                out.put_slice(match change.and_then(|it| self.changes[it].1.as_ref()) {
+                    Some(value) => value.bytes(),
+                    None => &bytes[member.value_start..member.value_end],
+                });
+            }
+            last_end = Some(member.value_end);
+        }
+        for ((key, value), _) in self.changes.iter().zip(&used).filter(|it| !it.1) {
+            let Some(value) = value else { continue };
+            out.put_u8(if empty { b'{' } else { b',' });
+            empty = false;
+            out.put_slice(Raw::string(key).bytes());
+            out.put_u8(b':');
+            out.put_slice(value.bytes());
+        }
+        if empty {
+            out.put_u8(b'{');
+        }
+        out.put_slice(last_end.map_or(b"}", |it| &bytes[it..]));
+        Raw::trusted(out.freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &'static str, edit: impl for<'a> FnOnce(Edit<'a>) -> Edit<'a>, after: &str) {
+        let before = Raw::parse(before).expect("valid");
+        assert_eq!(edit(Edit::of(&before)).done().as_str(), after);
+    }
+
+    #[test]
+    fn a_member_is_replaced_in_its_place() {
+        check(
+            "{ \"a\" : 1e400,\n \"name\" : \"x\", \"z\":[ 1 ]}",
+            |it| it.set_text("name", "y"),
+            "{ \"a\" : 1e400,\n \"name\" : \"y\", \"z\":[ 1 ]}",
+        );
+    }
+
+    #[test]
+    fn a_missing_member_is_added_at_the_end() {
+        check("{\"a\":1}", |it| it.set("b", Raw::number(2)), "{\"a\":1,\"b\":2}");
+        check("{}", |it| it.set("b", Raw::number(2)), "{\"b\":2}");
+        check("null", |it| it.set("b", Raw::number(2)), "{\"b\":2}");
+    }
+
+    #[test]
+    fn a_member_is_removed_with_its_comma() {
+        check("{\"a\":1,\"b\":2,\"c\":3}", |it| it.remove("a"), "{\"b\":2,\"c\":3}");
+        check("{\"a\":1,\"b\":2,\"c\":3}", |it| it.remove("b"), "{\"a\":1,\"c\":3}");
+        check("{\"a\":1,\"b\":2,\"c\":3}", |it| it.remove("c"), "{\"a\":1,\"b\":2}");
+        check("{\"a\":1}", |it| it.remove("a"), "{}");
+        check("{\"a\":1}", |it| it.remove("nope"), "{\"a\":1}");
+        check("{\"a\":1,\"b\":2}", |it| it.remove("a").remove("b").set("c", Raw::number(1)), "{\"c\":1}");
+    }
+}

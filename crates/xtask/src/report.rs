@@ -1,0 +1,73 @@
+//! Steps with headings and elapsed time, and the table at the end.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+/// How a step ended.
+enum Ending {
+    Done,
+    Failed(String),
+}
+
+/// A run of several steps; a failed one does not stop the others.
+pub(crate) struct Report {
+    started: Instant,
+    steps: Vec<(String, Duration, Ending)>,
+}
+
+impl Report {
+    pub(crate) fn new() -> Self {
+        Self { started: Instant::now(), steps: Vec::new() }
+    }
+
+    /// Runs one step under its heading. Returns whether it went well, for steps that need it.
+    pub(crate) async fn step(&mut self, name: &str, work: impl Future<Output = Result<()>>) -> bool {
+        println!("\n── {name} ── {}", clock(self.started.elapsed()));
+        let began = Instant::now();
+        let ending = match work.await {
+            Ok(()) => Ending::Done,
+            Err(error) => {
+                println!("  failed: {error:#}");
+                Ending::Failed(format!("{error:#}"))
+            }
+        };
+        let went_well = matches!(ending, Ending::Done);
+        self.steps.push((name.to_owned(), began.elapsed(), ending));
+        went_well
+    }
+
+    /// Prints the table; an error when a step failed.
+    pub(crate) fn finish(self) -> Result<()> {
+        let width = self.steps.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+        println!("\n── summary ── {}", clock(self.started.elapsed()));
+        let mut failed = Vec::new();
+        for (name, took, ending) in &self.steps {
+            let took = clock(*took);
+            match ending {
+                Ending::Done => println!("  ok      {name:width$}  {took:>11}"),
+                Ending::Failed(why) => {
+                    println!(
+                        "  FAILED  {name:width$}  {took:>11}  {}",
+                        why.lines().next().unwrap_or_default()
+                    );
+                    failed.push(name.as_str());
+                }
+            }
+        }
+        println!();
+        match failed.as_slice() {
+            [] => Ok(()),
+            [one] => bail!("step `{one}` failed"),
+            several => bail!("{} steps failed: {}", several.len(), several.join(", ")),
+        }
+    }
+}
+
+/// `3.2 s`, `2 min 05 s`.
+fn clock(time: Duration) -> String {
+    match time.as_secs() {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        secs => format!("{} min {:02} s", secs / 60, secs % 60),
+    }
+}

@@ -1,0 +1,109 @@
+//! `cargo xtask test`: install what the tests need, run every test there is, and say at the end what failed.
+//!
+//! A failed step does not stop the later ones, so one run shows everything that is wrong.
+
+use anyhow::{Result, bail};
+
+use crate::postgres::Postgres;
+use crate::process::Run;
+use crate::report::Report;
+use crate::{conformance, fuzz, licences, packages, peers, prerequisites, tidy, tree, ui};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only formatting, lints, unit tests and the cases of `core`: the inner loop
+    #[arg(long)]
+    quick: bool,
+}
+
+pub(crate) async fn run(args: Args) -> Result<()> {
+    if args.quick { quick().await } else { full().await }
+}
+
+async fn quick() -> Result<()> {
+    let mut report = Report::new();
+    report.step("format", format()).await;
+    report.step("clippy", clippy()).await;
+    let runner = Runner::find().await;
+    report.step("unit tests", runner.run(&["--workspace", "--lib", "--bins"]).run()).await;
+    report.step("cases of core", runner.run(&["--package", "toolgrove-core", "--tests"]).run()).await;
+    report.finish()
+}
+
+async fn full() -> Result<()> {
+    let mut report = Report::new();
+    report.step("prerequisites", prerequisites::check_to_test()).await;
+    report.step("system packages", packages::install()).await;
+    let npm = report.step("npm peers", peers::install_npm()).await;
+    report.step("Python peers", peers::install_python()).await;
+    report.step("UI", ui::build_if_stale()).await;
+    report.step("format", format()).await;
+    report.step("clippy", clippy()).await;
+    let built = report.step("build", tree::build()).await;
+    report.step("tests", needs(built, "build", tests())).await;
+    report.step("doc tests", needs(built, "build", doc_tests())).await;
+    report.step("tidy", needs(built, "build", tidy::check())).await;
+    report.step("deny", licences::run()).await;
+    report.step("conformance", needs(built && npm, "build and npm peers", conformance::required())).await;
+    report.step("fuzz", fuzz::run_all(fuzz::SECONDS)).await;
+    report.finish()
+}
+
+/// A step that makes no sense when an earlier one failed.
+async fn needs(ready: bool, what: &str, work: impl Future<Output = Result<()>>) -> Result<()> {
+    if !ready {
+        bail!("not run: it needs {what}");
+    }
+    work.await
+}
+
+async fn format() -> Result<()> {
+    Run::new("cargo", ["fmt", "--all", "--check"]).in_folder(tree::root()).run().await
+}
+
+async fn clippy() -> Result<()> {
+    Run::new("cargo", ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        .in_folder(tree::root())
+        .run()
+        .await
+}
+
+async fn tests() -> Result<()> {
+    let postgres = Postgres::start()?;
+    Runner::find()
+        .await
+        .run(&["--workspace", "--tests", "--no-fail-fast"])
+        .envs(&peers::environment())
+        .env("TOOLGROVE_TEST_POSTGRES", postgres.url())
+        .run()
+        .await
+}
+
+/// nextest runs none of these.
+async fn doc_tests() -> Result<()> {
+    Run::new("cargo", ["test", "--workspace", "--doc", "--quiet"]).in_folder(tree::root()).run().await
+}
+
+/// The same tests pass under both.
+enum Runner {
+    Nextest,
+    CargoTest,
+}
+
+impl Runner {
+    async fn find() -> Self {
+        match Run::new("cargo", ["nextest", "--version"]).in_folder(tree::root()).output().await {
+            Ok(_) => Self::Nextest,
+            Err(_) => Self::CargoTest,
+        }
+    }
+
+    fn run(&self, args: &[&str]) -> Run {
+        let mut all = match self {
+            Self::Nextest => vec!["nextest", "run", "--no-tests=pass"],
+            Self::CargoTest => vec!["test"],
+        };
+        all.extend(args);
+        Run::new("cargo", all).in_folder(tree::root())
+    }
+}

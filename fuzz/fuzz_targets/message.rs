@@ -1,0 +1,21 @@
+//! Any bytes: no panic, and whatever is accepted can be edited and read again.
+#![no_main]
+
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+use toolgrove_wire::modern::{RequestMeta, ResultHead, without_hop_keys};
+use toolgrove_wire::{Edit, Message, Raw, legacy};
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(raw) = Raw::parse(Bytes::copy_from_slice(data)) else {
+        return;
+    };
+    assert!(serde_json::from_slice::<&serde_json::value::RawValue>(data).is_ok());
+    let edited = Edit::of(&raw).set_text("name", "x").remove("_meta").done();
+    Raw::parse(edited.bytes().clone()).expect("an edit leaves valid JSON");
+    let _ = RequestMeta::read(Some(&raw));
+    let _ = ResultHead::read(&raw);
+    Raw::parse(without_hop_keys(&raw).bytes().clone()).expect("valid without its hop keys");
+    Raw::parse(legacy::result_for_client(&raw).bytes().clone()).expect("valid for a legacy client");
+    let _ = Message::read(&raw);
+});
