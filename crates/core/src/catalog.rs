@@ -222,8 +222,11 @@ impl Catalog {
         if kind == ListKind::Prompts {
             entries.extend(self.prompts.iter().filter_map(|(public, place)| {
                 let in_profile = public.starts_with("mcp__") == (profile == Profile::Double);
-                let offer = self.offer(&place.instance.slug).filter(|_| in_profile && place.instance.switch == Switch::On)?;
-                let raw = offer.prompts.iter().find(|it| it.get_text("name").as_deref() == Some(&place.name))?;
+                let offer = self
+                    .offer(&place.instance.slug)
+                    .filter(|_| in_profile && place.instance.switch == Switch::On)?;
+                let raw =
+                    offer.prompts.iter().find(|it| it.get_text("name").as_deref() == Some(&place.name))?;
                 Some((public.clone(), Edit::of(raw).set_text("name", public).done()))
             }));
         }
@@ -234,7 +237,9 @@ impl Catalog {
 fn own(offer: &Offer, kind: ListKind) -> Raw {
     let key = match kind {
         ListKind::Tools => {
-            return sorted(offer.listed().filter(|it| it.enabled).map(|it| (it.name.clone(), it.raw.clone())).collect());
+            return sorted(
+                offer.listed().filter(|it| it.enabled).map(|it| (it.name.clone(), it.raw.clone())).collect(),
+            );
         }
         ListKind::Prompts => "name",
         ListKind::Resources => "uri",

@@ -20,6 +20,7 @@ use crate::name::Profile;
 use crate::{Error, Secret};
 
 pub use keys::{KEYS, Key};
+pub use problem::nearest;
 
 /// What the file means. A missing file means the same as an empty one: [`Config::default`].
 #[derive(Debug, Clone, Default, PartialEq)]

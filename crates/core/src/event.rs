@@ -52,7 +52,9 @@ pub struct Report {
 pub enum News {
     /// A list of this kind is no longer what it was.
     ListChanged(ListKind),
-    ResourceUpdated { uri: String },
+    ResourceUpdated {
+        uri: String,
+    },
     /// The first probe, or a probe that contradicted an earlier verdict.
     Verdict(Verdict),
     /// A link is being opened, is open, or has been lost for this reason.

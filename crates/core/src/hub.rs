@@ -3,32 +3,28 @@
 //! The hub also keeps each person's catalogue true: it takes lists from links, gives new tools their names, and
 //! swaps a new catalogue in. It reads no clock but the one it is given and stores nothing but through [`Log`].
 
+mod listing;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 use toolgrove_wire::modern::ResultHead;
 use toolgrove_wire::{Edit, Raw};
 use uuid::Uuid;
 
-use crate::bus::{Bus, Change, Notice};
-use crate::call::{Call, Discovery, Links, Method, Outcome, Outgoing, View};
+use crate::bus::Bus;
+use crate::call::{Call, Links, Method, Outcome, Outgoing, View};
 use crate::catalog::{Catalog, Place, Route, usable};
 use crate::config::Capabilities;
-use crate::event::{Events, ListKind, News, Report};
+use crate::event::Events;
 use crate::instance::{Instance, Verdict};
 use crate::offer::Offer;
 use crate::record::{CallEnd, CallRecord};
-use crate::{Error, meter, policy, task, uri};
+use crate::{Error, meter, policy, uri};
 
-/// A list is not asked for again within this time.
-const FRESH: Duration = Duration::from_secs(1);
-
-/// An unchanged list is written down again only after this time, so its stored age may be this much too high.
-const KNOWN_AGE_MS: i64 = 60_000;
 
 /// What is remembered. The real one writes to the store.
 pub trait Log: Send + Sync + 'static {
@@ -36,6 +32,8 @@ pub trait Log: Send + Sync + 'static {
     fn record(&self, record: CallRecord);
     /// Takes an offer whose lists or names are new. Must not block.
     fn listed(&self, offer: &Arc<Offer>);
+    /// Takes word that a server no longer lets this instance in. Must not block.
+    fn barred(&self, instance: &Arc<Instance>, error: &Error);
     /// Takes what was found out about a server's era.
     fn judged(&self, instance: &Arc<Instance>, verdict: &Verdict);
 }
@@ -215,7 +213,9 @@ impl<L: Links, G: Log> Hub<L, G> {
         let catalog = self.catalog(call.caller.person);
         match catalog.tool(&call.view, name) {
             Err(Error::UnknownTool { tool }) => {
-                let Some(owner) = catalog.owner(&call.view, name) else { return Err(Error::UnknownTool { tool }) };
+                let Some(owner) = catalog.owner(&call.view, name) else {
+                    return Err(Error::UnknownTool { tool });
+                };
                 if usable(&owner.instance).is_ok() && self.freshen(&owner.instance).await {
                     return self.catalog(call.caller.person).tool(&call.view, name);
                 }
@@ -267,236 +267,6 @@ impl<G: Log> Recorder<'_, G> {
     }
 }
 
-/// Keeping the catalogue true.
-impl<L: Links, G: Log> Hub<L, G> {
-    /// Takes the offers of all people at start.
-    pub fn load(&self, offers: impl IntoIterator<Item = Offer>) {
-        let mut held = self.held();
-        held.extend(offers.into_iter().map(|it| (it.instance.id, Arc::new(it))));
-        let mut people: HashMap<Uuid, Vec<Arc<Offer>>> = HashMap::new();
-        for offer in held.values() {
-            people.entry(offer.instance.person).or_default().push(offer.clone());
-        }
-        let catalogs = people.into_iter().map(|(person, offers)| (person, Arc::new(Catalog::build(offers))));
-        self.catalogs.store(Arc::new(catalogs.collect()));
-    }
-
-    pub fn offer(&self, instance: Uuid) -> Option<Arc<Offer>> {
-        self.held().get(&instance).cloned()
-    }
-
-    pub fn state(&self, instance: Uuid) -> LinkState {
-        lock(&self.states).get(&instance).cloned().unwrap_or_default()
-    }
-
-    /// Puts an offer in the place of the instance's last one and tells the person's clients.
-    pub fn put(&self, offer: Offer) -> Arc<Offer> {
-        let mut held = self.held();
-        let old = held.get(&offer.instance.id).cloned();
-        self.keep(&mut held, old.as_deref(), offer)
-    }
-
-    /// Forgets an instance and ends its links.
-    pub async fn remove(&self, instance: Uuid) {
-        {
-            let mut held = self.held();
-            if let Some(offer) = held.remove(&instance) {
-                self.swap(&held, offer.instance.person);
-                self.publish_all(&offer.instance);
-            }
-        }
-        lock(&self.states).remove(&instance);
-        lock(&self.fetching).remove(&instance);
-        self.links.close(instance).await;
-    }
-
-    /// Reads everything a server offers, now, and keeps it.
-    pub async fn refresh(self: &Arc<Self>, instance: &Arc<Instance>) -> Result<Discovery, Error> {
-        let fetching = self.fetch_lock(instance.id);
-        let mut last = fetching.lock().await;
-        let found = match self.links.discover(instance).await {
-            Ok(found) => found,
-            Err(error) => {
-                self.note_failure(instance, &error);
-                return Err(error);
-            }
-        };
-        *last = Some(Instant::now());
-        self.learn(instance.id, &found);
-        Ok(found)
-    }
-
-    /// Takes what a server told about itself into the catalogue.
-    pub fn learn(&self, instance: Uuid, found: &Discovery) {
-        let now = self.now();
-        self.change(instance, |old, is_taken| old.with_discovery(found, is_taken, now));
-    }
-
-    /// Makes sure the tool list is not older than a second, unless the configuration or the server's change feed
-    /// makes that needless. Says whether a list was fetched.
-    async fn freshen(self: &Arc<Self>, instance: &Arc<Instance>) -> bool {
-        if self.capabilities == Capabilities::Cached {
-            return false;
-        }
-        let asked = Instant::now();
-        let fetching = self.fetch_lock(instance.id);
-        let mut last = fetching.lock().await;
-        if last.is_some_and(|it| it > asked) {
-            return true;
-        }
-        if last.is_some_and(|it| it.elapsed() < FRESH) && self.capabilities == Capabilities::Live {
-            return false;
-        }
-        match self.links.list(instance, ListKind::Tools).await {
-            Ok(items) => {
-                *last = Some(Instant::now());
-                let now = self.now();
-                self.change(instance.id, |old, is_taken| old.with_tools(&items, is_taken, now));
-                true
-            }
-            Err(error) => {
-                tracing::debug!(server = instance.slug, %error, "the tool list could not be fetched");
-                false
-            }
-        }
-    }
-
-    /// The same beside a call that need not wait for it.
-    fn freshen_beside(self: &Arc<Self>, instance: &Arc<Instance>) {
-        if self.capabilities == Capabilities::Cached
-            || (self.capabilities == Capabilities::Live && self.links.has_feed(instance.id))
-        {
-            return;
-        }
-        let fetching = self.fetch_lock(instance.id);
-        let due = match fetching.try_lock() {
-            Ok(last) => self.capabilities == Capabilities::Always || last.is_none_or(|it| it.elapsed() >= FRESH),
-            Err(_) => false,
-        };
-        if due {
-            let (hub, instance) = (self.clone(), instance.clone());
-            task::spawn("freshen", async move { hub.freshen(&instance).await });
-        }
-    }
-
-    /// Acts on what links report. Ends when the last link is gone.
-    pub async fn follow(self: Arc<Self>, mut reports: mpsc::UnboundedReceiver<Report>) {
-        while let Some(Report { instance, news }) = reports.recv().await {
-            let Some(offer) = self.offer(instance) else { continue };
-            match news {
-                News::ListChanged(kind) => {
-                    let hub = self.clone();
-                    task::spawn("relist", async move { hub.relist(&offer.instance, kind).await });
-                }
-                News::ResourceUpdated { uri } => self.publish(&offer.instance, Change::Resource { uri }),
-                News::Verdict(verdict) => self.log.judged(&offer.instance, &verdict),
-                News::Opening => self.set_state(instance, LinkState::Opening),
-                News::Open => self.set_state(instance, LinkState::Open),
-                News::Lost(error) => self.set_state(instance, LinkState::Failed(error)),
-            }
-        }
-    }
-
-    /// A server said that a list changed: fetch it, and pass the word on even if it reads the same.
-    async fn relist(self: &Arc<Self>, instance: &Arc<Instance>, kind: ListKind) {
-        let fetching = self.fetch_lock(instance.id);
-        let mut last = fetching.lock().await;
-        let kinds = match kind {
-            ListKind::Resources => vec![ListKind::Resources, ListKind::Templates],
-            kind => vec![kind],
-        };
-        for kind in kinds {
-            match self.links.list(instance, kind).await {
-                Ok(items) => {
-                    let now = self.now();
-                    self.change(instance.id, |old, is_taken| match kind {
-                        ListKind::Tools => old.with_tools(&items, is_taken, now),
-                        _ => old.clone().with_list(kind, items),
-                    });
-                }
-                Err(error) => tracing::warn!(server = instance.slug, %error, "a changed list could not be fetched"),
-            }
-        }
-        if kind == ListKind::Tools {
-            *last = Some(Instant::now());
-        }
-        self.publish(instance, Change::List(kind));
-    }
-
-    /// Replaces one offer, unless the instance was removed while its list was on the way.
-    fn change(
-        &self,
-        instance: Uuid,
-        make: impl FnOnce(&Offer, &dyn Fn(&str) -> bool) -> Offer,
-    ) -> Option<Arc<Offer>> {
-        let mut held = self.held();
-        let old = held.get(&instance).cloned()?;
-        let catalog = self.catalog(old.instance.person);
-        let offer = make(&old, &|name| catalog.holds(name));
-        if old.same_as(&offer) && old.age_ms(self.now()).is_some_and(|it| it < KNOWN_AGE_MS) {
-            return Some(old);
-        }
-        Some(self.keep(&mut held, Some(&old), offer))
-    }
-
-    /// Rebuilds a person's catalogue around one offer, remembers it and publishes what is new.
-    fn keep(&self, held: &mut HashMap<Uuid, Arc<Offer>>, old: Option<&Offer>, offer: Offer) -> Arc<Offer> {
-        let offer = Arc::new(offer);
-        held.insert(offer.instance.id, offer.clone());
-        self.swap(held, offer.instance.person);
-        self.log.listed(&offer);
-        for problem in &offer.problems {
-            tracing::warn!(server = offer.instance.slug, "{problem}");
-        }
-        let switched = old.is_none_or(|it| it.instance.switch != offer.instance.switch);
-        if switched || old.is_none_or(|it| !it.same_tools(&offer)) {
-            self.publish(&offer.instance, Change::List(ListKind::Tools));
-        }
-        for kind in [ListKind::Prompts, ListKind::Resources, ListKind::Templates] {
-            if switched || old.is_none_or(|it| it.list(kind) != offer.list(kind)) {
-                self.publish(&offer.instance, Change::List(kind));
-            }
-        }
-        offer
-    }
-
-    fn swap(&self, held: &HashMap<Uuid, Arc<Offer>>, person: Uuid) {
-        let offers = held.values().filter(|it| it.instance.person == person).cloned();
-        let catalog = Arc::new(Catalog::build(offers));
-        let mut catalogs = HashMap::clone(&self.catalogs.load());
-        catalogs.insert(person, catalog);
-        self.catalogs.store(Arc::new(catalogs));
-    }
-
-    fn publish(&self, instance: &Instance, what: Change) {
-        self.bus.publish(Notice { person: instance.person, slug: instance.slug.clone(), what });
-    }
-
-    fn publish_all(&self, instance: &Instance) {
-        for kind in ListKind::ALL {
-            self.publish(instance, Change::List(kind));
-        }
-    }
-
-    fn note_failure(&self, instance: &Instance, error: &Error) {
-        if error.is_failed_hop() && !matches!(error, Error::Cancelled | Error::Timeout { .. }) {
-            self.set_state(instance.id, LinkState::Failed(error.clone()));
-        }
-    }
-
-    fn set_state(&self, instance: Uuid, state: LinkState) {
-        lock(&self.states).insert(instance, state);
-    }
-
-    fn fetch_lock(&self, instance: Uuid) -> Arc<AsyncMutex<Option<Instant>>> {
-        lock(&self.fetching).entry(instance).or_default().clone()
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Offer>>> {
-        lock(&self.offers)
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -514,7 +284,9 @@ fn first_row(call: &Call) -> CallRecord {
     let name = match call.method {
         Method::CallTool | Method::GetPrompt => call.params.get_text("name"),
         Method::ReadResource => call.params.get_text("uri"),
-        Method::Complete => call.params.get("ref").and_then(|it| it.get_text("name").or_else(|| it.get_text("uri"))),
+        Method::Complete => {
+            call.params.get("ref").and_then(|it| it.get_text("name").or_else(|| it.get_text("uri")))
+        }
     };
     CallRecord {
         id: call.id,

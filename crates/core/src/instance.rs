@@ -39,7 +39,10 @@ pub enum Transport {
     Stdio(Command),
     Unix(UnixReach),
     /// Cannot be reached from here, and why in one sentence: a Windows pipe elsewhere, an unset variable.
-    Impossible { kind: &'static str, problem: String },
+    Impossible {
+        kind: &'static str,
+        problem: String,
+    },
 }
 
 impl Transport {

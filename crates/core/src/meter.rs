@@ -10,7 +10,8 @@ pub const SECONDS: &str = "toolgrove_call_seconds";
 
 /// Counts one finished call.
 pub fn call(record: &CallRecord, slug: &str, kind: &'static str) {
-    counter!(CALLS, "server" => slug.to_owned(), "kind" => kind, "outcome" => record.outcome.as_str()).increment(1);
+    counter!(CALLS, "server" => slug.to_owned(), "kind" => kind, "outcome" => record.outcome.as_str())
+        .increment(1);
     histogram!(SECONDS, "server" => slug.to_owned(), "kind" => kind).record(record.ms / 1000.0);
     if let Some(code) = &record.error_code {
         counter!(ERRORS, "code" => code.clone()).increment(1);

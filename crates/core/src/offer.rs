@@ -128,7 +128,9 @@ impl Tool {
         let validator = self.validator.get_or_init(|| {
             let schema = self.raw.get("inputSchema")?.to_value();
             Validator::compile(&schema)
-                .inspect_err(|problem| tracing::warn!(tool = self.public_name, %problem, "schema is not checked"))
+                .inspect_err(
+                    |problem| tracing::warn!(tool = self.public_name, %problem, "schema is not checked"),
+                )
                 .ok()
         });
         match validator {
@@ -197,7 +199,8 @@ impl Offer {
             };
             match places.get(&name) {
                 Some(place) if seen[*place] => {
-                    problems.push(format!("tool {} of the list was left out: `{name}` is listed twice", row + 1));
+                    problems
+                        .push(format!("tool {} of the list was left out: `{name}` is listed twice", row + 1));
                 }
                 Some(place) => {
                     seen[*place] = true;
@@ -216,7 +219,11 @@ impl Offer {
                     places.insert(name.clone(), tools.len());
                     let (enabled, permission) =
                         self.settings.get(&name).copied().unwrap_or((true, Permission::Allow));
-                    tools.push(Arc::new(Tool { enabled, permission, ..Tool::new(name, public, raw.clone()) }));
+                    tools.push(Arc::new(Tool {
+                        enabled,
+                        permission,
+                        ..Tool::new(name, public, raw.clone())
+                    }));
                     seen.push(true);
                 }
             }
@@ -274,7 +281,10 @@ impl Offer {
     pub fn same_tools(&self, other: &Self) -> bool {
         let same = |a: &Arc<Tool>, b: &Arc<Tool>| {
             Arc::ptr_eq(a, b)
-                || (a.name == b.name && a.raw == b.raw && a.gone == b.gone && a.enabled == b.enabled
+                || (a.name == b.name
+                    && a.raw == b.raw
+                    && a.gone == b.gone
+                    && a.enabled == b.enabled
                     && a.permission == b.permission)
         };
         self.tools.len() == other.tools.len() && self.tools.iter().zip(&other.tools).all(|(a, b)| same(a, b))

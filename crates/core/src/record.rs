@@ -45,7 +45,8 @@ pub enum CallEnd {
 }
 
 impl CallEnd {
-    pub const ALL: [Self; 5] = [Self::Done, Self::ToolError, Self::Failed, Self::Cancelled, Self::InputRequired];
+    pub const ALL: [Self; 5] =
+        [Self::Done, Self::ToolError, Self::Failed, Self::Cancelled, Self::InputRequired];
 
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == text)

@@ -64,7 +64,9 @@ mod tests {
 
     #[test]
     fn an_address_comes_back_as_it_was() {
-        for uri in ["test://static-text", "file:///a/b c", "ui://app/main", "http://x/y?z#q", "", "toolgrove://a/b"] {
+        for uri in
+            ["test://static-text", "file:///a/b c", "ui://app/main", "http://x/y?z#q", "", "toolgrove://a/b"]
+        {
             let wrapped = wrap("my-slug", uri);
             assert_eq!(unwrap(&wrapped), Some(("my-slug", uri.to_owned())), "{wrapped}");
         }

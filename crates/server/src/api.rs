@@ -14,7 +14,7 @@ use axum::extract::State;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolgrove_core::Error;
-use toolgrove_core::health::{Access, Facts, Health, LastCall, LinkState};
+use toolgrove_core::health::{Access, Facts, Health, LinkState};
 use toolgrove_core::hub;
 use toolgrove_core::instance::{Switch, Transport};
 use toolgrove_core::offer::Offer;
@@ -50,16 +50,17 @@ pub async fn workspaces(State(app): State<Arc<App>>) -> Answer<Json<Value>> {
 
 /// Reads a JSON body; what is wrong with it is said in one sentence.
 pub fn body<T: DeserializeOwned>(bytes: &Bytes) -> Result<T, Error> {
-    serde_json::from_slice(bytes).map_err(|problem| Error::Request(format!("the body cannot be read: {problem}")))
+    serde_json::from_slice(bytes)
+        .map_err(|problem| Error::Request(format!("the body cannot be read: {problem}")))
 }
 
-/// How an instance is doing, computed by the one function that knows.
-pub fn health(app: &App, offer: &Offer, last_call: Option<LastCall>) -> Health {
+/// How an instance is doing, computed by the one function that knows. `status` is what the store last heard.
+pub fn health(app: &App, offer: &Offer, status: &str) -> Health {
     let state = app.hub.state(offer.instance.id);
-    let access = match (&state, &offer.instance.transport) {
-        (_, Transport::Impossible { problem, .. }) if problem.starts_with("not set") => Access::Setup,
-        (hub::LinkState::Failed(Error::NeedsReauth { challenge: Some(_), .. }), _) if offer.fetched_at.is_none() => Access::SignIn,
-        (hub::LinkState::Failed(Error::NeedsReauth { .. }), _) => Access::Reauth,
+    let access = match (&offer.instance.transport, status) {
+        (Transport::Impossible { problem, .. }, _) if problem.starts_with("not set") => Access::Setup,
+        (_, "not_ready") => Access::SignIn,
+        (_, "needs_reauth") => Access::Reauth,
         _ => Access::Granted,
     };
     let is_process = matches!(offer.instance.transport, Transport::Stdio(_));
@@ -81,7 +82,7 @@ pub fn health(app: &App, offer: &Offer, last_call: Option<LastCall>) -> Health {
         tools: offer.listed().count(),
         tools_off: offer.listed().filter(|it| !it.enabled).count(),
         tools_changed: 0,
-        last_call,
+        last_call: None,
     };
     toolgrove_core::health::health(&facts, app.hub.now())
 }

@@ -89,7 +89,11 @@ impl Gate {
         if let Some(value) = request.headers().get(header::AUTHORIZATION) {
             let given = value.to_str().ok().and_then(|it| it.split_once(' '));
             return match given {
-                Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") && same(key.trim(), &self.key) => Ok(()),
+                Some((scheme, key))
+                    if scheme.eq_ignore_ascii_case("bearer") && same(key.trim(), &self.key) =>
+                {
+                    Ok(())
+                }
                 _ => Err(Error::AuthMissing),
             };
         }
@@ -129,7 +133,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Lets a request through to a door that needs nobody to be known.
-pub async fn origin(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
+pub(crate) async fn origin(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
     match app.gate.check_origin(&request) {
         Ok(()) => next.run(request).await,
         Err(error) => Refusal(error).into_response(),
@@ -137,7 +141,7 @@ pub async fn origin(State(app): State<Arc<App>>, request: Request<Body>, next: N
 }
 
 /// Lets a request of a known caller through and tells the door who it is.
-pub async fn key(State(app): State<Arc<App>>, mut request: Request<Body>, next: Next) -> Response {
+pub(crate) async fn key(State(app): State<Arc<App>>, mut request: Request<Body>, next: Next) -> Response {
     match app.gate.check_key(&request) {
         Ok(()) => {
             request.extensions_mut().insert(app.caller.clone());
@@ -154,17 +158,18 @@ pub async fn key(State(app): State<Arc<App>>, mut request: Request<Body>, next: 
 }
 
 #[derive(Deserialize)]
-pub struct SignIn {
+pub(crate) struct SignIn {
     #[serde(default)]
     code: String,
 }
 
 /// The one-time link: trades its code for the cookie.
-pub async fn sign_in(State(app): State<Arc<App>>, Query(SignIn { code }): Query<SignIn>) -> Response {
+pub(crate) async fn sign_in(State(app): State<Arc<App>>, Query(SignIn { code }): Query<SignIn>) -> Response {
     if !app.gate.links.lock().unwrap_or_else(PoisonError::into_inner).remove(&code) {
         return Refusal(Error::AuthMissing).into_response();
     }
-    let value = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000", app.gate.cookie.reveal());
+    let value =
+        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000", app.gate.cookie.reveal());
     let mut response = Redirect::to("/ui/").into_response();
     if let Ok(value) = HeaderValue::from_str(&value) {
         response.headers_mut().insert(header::SET_COOKIE, value);

@@ -15,10 +15,11 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
 use toolgrove_core::call::{Caller, Door, View};
 use toolgrove_wire::envelope::{INVALID_REQUEST, NotAMessage};
 use toolgrove_wire::legacy::Version;
@@ -29,6 +30,8 @@ use self::answer::{ClientEra, Failure};
 pub use self::stream::event_stream;
 use self::stream::{Streams, refuse};
 use crate::App;
+use crate::api::text::profile;
+use crate::problem::Refusal;
 
 /// The levels of `notifications/message`, most verbose first.
 pub const LOG_LEVELS: [&str; 8] =
@@ -38,9 +41,22 @@ pub const LOG_LEVELS: [&str; 8] =
 pub async fn all(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
+    Query(Names { names }): Query<Names>,
     request: Request<Body>,
 ) -> Response {
-    serve(app, caller, View::All, request).await
+    match profile(&caller, names.as_deref()) {
+        Ok(profile) if profile == caller.profile => serve(app, caller, View::All, request).await,
+        Ok(profile) => {
+            serve(app, Arc::new(Caller { profile, ..Caller::clone(&caller) }), View::All, request).await
+        }
+        Err(error) => Refusal(error).into_response(),
+    }
+}
+
+/// `?names=double|single` chooses the form in which tools are listed.
+#[derive(Deserialize)]
+pub struct Names {
+    names: Option<String>,
 }
 
 /// `/mcp/i/<slug>`: one instance under its own names.
@@ -105,7 +121,11 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: &HeaderMa
         }
         Ok(Message::Notification { .. }) => StatusCode::ACCEPTED.into_response(),
         Ok(Message::Response { .. }) => {
-            let failure = Failure::new(400, INVALID_REQUEST, "nothing was asked of the client, so nothing can be answered");
+            let failure = Failure::new(
+                400,
+                INVALID_REQUEST,
+                "nothing was asked of the client, so nothing can be answered",
+            );
             refuse(None, ClientEra::Modern, &failure)
         }
     }
@@ -133,8 +153,5 @@ fn streams(headers: &HeaderMap) -> Streams {
     if accepts.peek().is_none() {
         return Streams::Accepted;
     }
-    match accepts.any(|it| it.contains("text/event-stream") || it.contains("*/*")) {
-        true => Streams::Accepted,
-        false => Streams::Refused,
-    }
+    if accepts.any(|it| it.contains("text/event-stream") || it.contains("*/*")) { Streams::Accepted } else { Streams::Refused }
 }

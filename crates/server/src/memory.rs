@@ -8,7 +8,7 @@ use toolgrove_core::event::ListKind;
 use toolgrove_core::hub::Log;
 use toolgrove_core::instance::{Instance, Verdict};
 use toolgrove_core::offer::Offer;
-use toolgrove_core::{CallRecord, task};
+use toolgrove_core::{CallRecord, Error, task};
 use toolgrove_store::{CallLog, Store, StoreError, ToolRow};
 use toolgrove_wire::Raw;
 use uuid::Uuid;
@@ -20,6 +20,7 @@ pub struct Memory {
 
 enum Job {
     Listed(Arc<Offer>),
+    Barred(Uuid, String),
     Judged(Uuid, Verdict),
     Done(oneshot::Sender<()>),
 }
@@ -60,6 +61,10 @@ impl Log for Memory {
         let _ = self.jobs.send(Job::Listed(offer.clone()));
     }
 
+    fn barred(&self, instance: &Arc<Instance>, error: &Error) {
+        let _ = self.jobs.send(Job::Barred(instance.id, error.to_string()));
+    }
+
     fn judged(&self, instance: &Arc<Instance>, verdict: &Verdict) {
         let _ = self.jobs.send(Job::Judged(instance.server, verdict.clone()));
     }
@@ -68,6 +73,9 @@ impl Log for Memory {
 async fn write(store: &Store, job: Job) {
     let written = match job {
         Job::Listed(offer) => write_offer(store, &offer).await,
+        Job::Barred(instance, text) => {
+            store.set_status(instance, "needs_reauth", Some(&text)).await.map(drop)
+        }
         Job::Judged(server, verdict) => {
             let verdict = serde_json::to_value(&verdict).unwrap_or_default();
             store.set_era_verdict(server, Some(&verdict)).await.map(drop)
@@ -117,7 +125,7 @@ async fn write_offer(store: &Store, offer: &Offer) -> Result<(), StoreError> {
 }
 
 /// The lists besides the tools, in both rooms' words.
-pub const LISTS: [(ListKind, toolgrove_store::ListKind); 3] = [
+pub(crate) const LISTS: [(ListKind, toolgrove_store::ListKind); 3] = [
     (ListKind::Prompts, toolgrove_store::ListKind::Prompts),
     (ListKind::Resources, toolgrove_store::ListKind::Resources),
     (ListKind::Templates, toolgrove_store::ListKind::Templates),

@@ -12,13 +12,13 @@ use crate::App;
 use crate::problem::Refusal;
 
 /// What is connected, as a page without scripts.
-pub async fn home(State(app): State<Arc<App>>) -> Html<String> {
+pub(crate) async fn home(State(app): State<Arc<App>>) -> Html<String> {
     let catalog = app.hub.catalog(app.caller.person);
     let mut offers: Vec<_> = catalog.offers().collect();
     offers.sort_by(|a, b| a.instance.slug.cmp(&b.instance.slug));
     let mut rows = String::new();
     for offer in offers {
-        let health = crate::api::health(&app, offer, None);
+        let health = crate::api::health(&app, offer, "ready");
         let _ = write!(
             rows,
             "<tr><td>{}</td><td>{}</td><td>{}</td></tr>",
@@ -28,7 +28,8 @@ pub async fn home(State(app): State<Arc<App>>) -> Html<String> {
         );
     }
     if rows.is_empty() {
-        rows = "<tr><td colspan=3>No servers yet. Add one with <code>toolgrove import FILE</code>.</td></tr>".into();
+        rows = "<tr><td colspan=3>No servers yet. Add one with <code>toolgrove import FILE</code>.</td></tr>"
+            .into();
     }
     Html(format!(
         "<!doctype html><html lang=en><meta charset=utf-8><title>Toolgrove</title>\
@@ -39,7 +40,7 @@ pub async fn home(State(app): State<Arc<App>>) -> Html<String> {
     ))
 }
 
-pub async fn nothing_here(uri: Uri) -> Response {
+pub(crate) async fn nothing_here(uri: Uri) -> Response {
     Refusal(Error::NotFound(uri.path().to_owned())).into_response()
 }
 

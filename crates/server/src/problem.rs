@@ -32,7 +32,7 @@ impl From<StoreError> for Refusal {
 }
 
 /// What the store said, in the hub's words. Details go to the log, not to the caller.
-pub fn store_error(error: StoreError) -> Error {
+pub(crate) fn store_error(error: StoreError) -> Error {
     match error {
         StoreError::NameTaken { .. } => Error::ServerNameTaken,
         StoreError::SlugTaken { slug } => Error::SlugTaken { slug },
@@ -43,4 +43,4 @@ pub fn store_error(error: StoreError) -> Error {
     }
 }
 
-pub type Answer<T> = Result<T, Refusal>;
+pub(crate) type Answer<T> = Result<T, Refusal>;

@@ -19,7 +19,7 @@ use toolgrove_store::{InstanceRow, ServerRow, StoreError, Switch, ToolRow, ToolS
 use toolgrove_wire::Raw;
 use uuid::Uuid;
 
-pub use files::{Declared, sync_declared};
+pub use files::{Declared, Keep, sync_declared};
 pub use paste::{Added, Imported, Paste};
 
 use crate::App;
@@ -91,20 +91,17 @@ impl App {
         found
     }
 
+    /// A server that answers has let us in; one that is away says nothing about that.
     async fn note_status(&self, instance: Uuid, error: Option<&Error>) {
-        let (status, text) = match error {
-            None => ("ready", None),
-            Some(error @ Error::NeedsReauth { .. }) => ("needs_reauth", Some(error.to_string())),
-            Some(error) => ("", Some(error.to_string())),
-        };
-        let status = match status {
-            // A server that is away says nothing about credentials.
-            "" => match self.store.instance(self.caller.person, instance).await {
+        self.hub.log().flush().await;
+        let status = match error {
+            None => "ready".to_owned(),
+            Some(_) => match self.store.instance(self.caller.person, instance).await {
                 Ok(Some(row)) => row.status,
                 _ => return,
             },
-            status => status.to_owned(),
         };
+        let text = error.map(ToString::to_string);
         if let Err(error) = self.store.set_status(instance, &status, text.as_deref()).await {
             tracing::warn!(?error, "a status was not kept");
         }
@@ -128,7 +125,12 @@ impl App {
     }
 
     /// An instance's offer as the store has it, everything that is still being written included.
-    async fn stored_offer(&self, server: &ServerRow, row: &InstanceRow, revision: u64) -> Result<Offer, Error> {
+    async fn stored_offer(
+        &self,
+        server: &ServerRow,
+        row: &InstanceRow,
+        revision: u64,
+    ) -> Result<Offer, Error> {
         self.hub.log().flush().await;
         let mut known = Known::default();
         known.read(self, row.person_id).await.map_err(store_error)?;
@@ -159,7 +161,8 @@ impl App {
         for tool in known.tools.remove(&row.id).unwrap_or_default() {
             offer.fetched_at = offer.fetched_at.max(Some(tool.fetched_at));
             let Ok(raw) = Raw::parse(tool.raw) else { continue };
-            let (enabled, permission) = offer.settings.get(&tool.name).copied().unwrap_or((true, Permission::Allow));
+            let (enabled, permission) =
+                offer.settings.get(&tool.name).copied().unwrap_or((true, Permission::Allow));
             let names = (tool.public_name, tool.single_name);
             let made = Tool::new(tool.name, names, raw).switched(enabled, permission);
             offer.tools.push(Arc::new(if tool.gone { made.gone() } else { made }));
@@ -184,7 +187,8 @@ impl App {
     ) -> Result<Arc<Offer>, Error> {
         let row = self.store.instance(person, instance).await.map_err(store_error)?;
         let row = row.ok_or_else(|| Error::UnknownInstance { id: instance.to_string() })?;
-        let offer = self.hub.offer(row.id).ok_or_else(|| Error::UnknownInstance { id: instance.to_string() })?;
+        let offer =
+            self.hub.offer(row.id).ok_or_else(|| Error::UnknownInstance { id: instance.to_string() })?;
         let known = offer.tool(tool).ok_or_else(|| Error::UnknownTool { tool: tool.to_owned() })?.clone();
         if let Some(enabled) = enabled {
             self.store.switch_tool(row.id, tool, Switch::from(enabled)).await.map_err(store_error)?;
@@ -192,7 +196,8 @@ impl App {
         if let Some(permission) = permission {
             self.store.set_tool_permission(row.id, tool, permission.as_str()).await.map_err(store_error)?;
         }
-        let (enabled, permission) = (enabled.unwrap_or(known.enabled), permission.unwrap_or(known.permission));
+        let (enabled, permission) =
+            (enabled.unwrap_or(known.enabled), permission.unwrap_or(known.permission));
         let mut offer = Offer::clone(&offer);
         for it in &mut offer.tools {
             if it.name == tool {

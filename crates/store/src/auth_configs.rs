@@ -54,19 +54,12 @@ impl Store {
     }
 
     pub async fn auth_config(&self, id: Uuid) -> Result<Option<AuthConfigRow>> {
-        Sql::new("SELECT * FROM auth_configs WHERE id = $1")
-            .bind(id)
-            .first(&self.db, read)
-            .await
+        Sql::new("SELECT * FROM auth_configs WHERE id = $1").bind(id).first(&self.db, read).await
     }
 
     /// Removes a way to sign in; instances that used it stay, without one. `false`: there was none.
     pub async fn remove_auth_config(&self, id: Uuid) -> Result<bool> {
-        Ok(Sql::new("DELETE FROM auth_configs WHERE id = $1")
-            .bind(id)
-            .run(&self.db)
-            .await?
-            > 0)
+        Ok(Sql::new("DELETE FROM auth_configs WHERE id = $1").bind(id).run(&self.db).await? > 0)
     }
 }
 

@@ -176,13 +176,7 @@ pub struct CallFilter {
 
 impl Default for CallFilter {
     fn default() -> Self {
-        Self {
-            limit: 50,
-            before: None,
-            tool: None,
-            outcome: None,
-            instance_id: None,
-        }
+        Self { limit: 50, before: None, tool: None, outcome: None, instance_id: None }
     }
 }
 
@@ -202,9 +196,7 @@ impl Store {
         if let Some(instance_id) = filter.instance_id {
             sql = sql.and("instance_id =", instance_id);
         }
-        sql.then("ORDER BY id DESC LIMIT", i64::from(filter.limit))
-            .all(&self.db, read)
-            .await
+        sql.then("ORDER BY id DESC LIMIT", i64::from(filter.limit)).all(&self.db, read).await
     }
 
     pub async fn call(&self, person_id: Uuid, id: Uuid) -> Result<Option<CallRecord>> {

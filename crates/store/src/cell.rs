@@ -138,15 +138,9 @@ impl Row {
 }
 
 fn parse_id(text: &str) -> Result<Uuid> {
-    Uuid::parse_str(text).map_err(|it| StoreError::Unreadable {
-        what: "id",
-        problem: it.to_string(),
-    })
+    Uuid::parse_str(text).map_err(|it| StoreError::Unreadable { what: "id", problem: it.to_string() })
 }
 
 fn parse_json(text: &str) -> Result<Json> {
-    serde_json::from_str(text).map_err(|it| StoreError::Unreadable {
-        what: "JSON",
-        problem: it.to_string(),
-    })
+    serde_json::from_str(text).map_err(|it| StoreError::Unreadable { what: "JSON", problem: it.to_string() })
 }

@@ -21,9 +21,7 @@ impl Store {
             .bind(instance_id)
             .all(&self.db, |row| {
                 let key = row.text("key")?;
-                let value = self
-                    .secrets
-                    .open(&context(instance_id, &key), &row.text("value_enc")?)?;
+                let value = self.secrets.open(&context(instance_id, &key), &row.text("value_enc")?)?;
                 Ok((key, value))
             })
             .await
@@ -44,10 +42,7 @@ pub(crate) async fn replace(
     instance_id: Uuid,
     credentials: &[(String, Secret)],
 ) -> Result<()> {
-    Sql::new("DELETE FROM credentials WHERE instance_id = $1")
-        .bind(instance_id)
-        .run(&mut *tx)
-        .await?;
+    Sql::new("DELETE FROM credentials WHERE instance_id = $1").bind(instance_id).run(&mut *tx).await?;
     let now = now();
     for (position, (key, value)) in (0_i64..).zip(credentials) {
         Sql::new(

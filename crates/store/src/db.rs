@@ -47,9 +47,7 @@ impl Tx {
     /// Keeps other processes out of set-up until this transaction ends. SQLite writers exclude each other anyway.
     pub(crate) async fn lock_setup(&mut self) -> Result<()> {
         if let Self::Postgres(tx) = self {
-            sqlx::query("SELECT pg_advisory_xact_lock(7430)")
-                .execute(&mut **tx)
-                .await?;
+            sqlx::query("SELECT pg_advisory_xact_lock(7430)").execute(&mut **tx).await?;
         }
         Ok(())
     }
@@ -130,10 +128,7 @@ macro_rules! run {
 
 impl Sql {
     pub(crate) fn new(text: &'static str) -> Self {
-        Self {
-            text: Text::Whole(text.to_owned()),
-            values: Vec::new(),
-        }
+        Self { text: Text::Whole(text.to_owned()), values: Vec::new() }
     }
 
     /// `INSERT` of several rows at once: `head` up to the column list, `tail` after the rows.
@@ -143,14 +138,7 @@ impl Sql {
         tail: &'static str,
     ) -> Self {
         let values = rows.into_iter().flatten().collect();
-        Self {
-            text: Text::Rows {
-                head,
-                columns: N,
-                tail,
-            },
-            values,
-        }
+        Self { text: Text::Rows { head, columns: N, tail }, values }
     }
 
     pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
@@ -178,10 +166,7 @@ impl Sql {
 
     /// Runs the statement and says how many rows it touched.
     pub(crate) async fn run(self, on: impl Into<On<'_>>) -> Result<u64> {
-        Ok(run!(self, on, |query, place| query
-            .execute(place)
-            .await?
-            .rows_affected()))
+        Ok(run!(self, on, |query, place| query.execute(place).await?.rows_affected()))
     }
 
     pub(crate) async fn all<T>(
@@ -200,10 +185,7 @@ impl Sql {
         on: impl Into<On<'_>>,
         read: impl FnOnce(&Row) -> Result<T>,
     ) -> Result<Option<T>> {
-        let row = run!(self, on, |query, place| query
-            .fetch_optional(place)
-            .await?
-            .map(Row::from));
+        let row = run!(self, on, |query, place| query.fetch_optional(place).await?.map(Row::from));
         row.as_ref().map(read).transpose()
     }
 }

@@ -122,10 +122,7 @@ impl Store {
     /// A person's instance by its slug, case ignored.
     pub async fn instance_by_slug(&self, person_id: Uuid, slug: &str) -> Result<Option<InstanceRow>> {
         let sql = Sql::new("SELECT * FROM mcp_instances WHERE person_id = $1 AND lower(slug) = $2");
-        sql.bind(person_id)
-            .bind(slug.to_ascii_lowercase())
-            .first(&self.db, read)
-            .await
+        sql.bind(person_id).bind(slug.to_ascii_lowercase()).first(&self.db, read).await
     }
 
     /// A person's instances, by slug.
@@ -138,23 +135,14 @@ impl Store {
 
     /// Every instance of everybody, for start-up.
     pub async fn all_instances(&self) -> Result<Vec<InstanceRow>> {
-        Sql::new("SELECT * FROM mcp_instances ORDER BY id")
-            .all(&self.db, read)
-            .await
+        Sql::new("SELECT * FROM mcp_instances ORDER BY id").all(&self.db, read).await
     }
 
     pub async fn switch_instance(&self, person_id: Uuid, id: Uuid, to: Switch) -> Result<bool> {
         let sql = Sql::new(
             "UPDATE mcp_instances SET enabled = $3, updated_at = $4 WHERE id = $1 AND person_id = $2",
         );
-        Ok(sql
-            .bind(id)
-            .bind(person_id)
-            .bind(to.is_on())
-            .bind(now())
-            .run(&self.db)
-            .await?
-            > 0)
+        Ok(sql.bind(id).bind(person_id).bind(to.is_on()).bind(now()).run(&self.db).await? > 0)
     }
 
     /// Remembers how the instance is doing. The row does not count as edited.
@@ -191,11 +179,7 @@ async fn update(tx: &mut Tx, instance: &InstanceRow) -> Result<bool> {
             updated_at = $13
          WHERE id = $1 AND person_id = $2",
     );
-    Ok(write(sql, instance, now())
-        .run(tx)
-        .await
-        .map_err(|it| taken(it, instance))?
-        > 0)
+    Ok(write(sql, instance, now()).run(tx).await.map_err(|it| taken(it, instance))? > 0)
 }
 
 fn write(sql: Sql, instance: &InstanceRow, updated_at: i64) -> Sql {
@@ -215,9 +199,7 @@ fn write(sql: Sql, instance: &InstanceRow, updated_at: i64) -> Sql {
 }
 
 fn taken(error: StoreError, instance: &InstanceRow) -> StoreError {
-    error.or_taken("mcp_instances_slug", || StoreError::SlugTaken {
-        slug: instance.slug.clone(),
-    })
+    error.or_taken("mcp_instances_slug", || StoreError::SlugTaken { slug: instance.slug.clone() })
 }
 
 fn read(row: &Row) -> Result<InstanceRow> {

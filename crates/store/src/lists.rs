@@ -40,10 +40,7 @@ impl ListKind {
         Self::ALL
             .into_iter()
             .find(|it| it.as_str() == text)
-            .ok_or_else(|| StoreError::Unreadable {
-                what: "kind of list",
-                problem: format!("`{text}`"),
-            })
+            .ok_or_else(|| StoreError::Unreadable { what: "kind of list", problem: format!("`{text}`") })
     }
 }
 

@@ -36,18 +36,12 @@ impl Store {
     pub async fn open(url: &str, secrets: SecretBox) -> Result<Self> {
         let db = connect(url).await?;
         migrate(&db, MIGRATIONS).await?;
-        Ok(Self {
-            db,
-            secrets: Arc::new(secrets),
-        })
+        Ok(Self { db, secrets: Arc::new(secrets) })
     }
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        Sql::new("SELECT 1 AS one")
-            .first(&self.db, |_| Ok(()))
-            .await
-            .map(|_| ())
+        Sql::new("SELECT 1 AS one").first(&self.db, |_| Ok(())).await.map(|_| ())
     }
 
     /// Waits for running statements, folds SQLite's log into its file and closes every connection.
@@ -67,9 +61,7 @@ impl Store {
 /// Opens the database as it is.
 pub(crate) async fn connect(url: &str) -> Result<Db> {
     if let Some(path) = url.strip_prefix("sqlite:") {
-        return connect_sqlite(path.strip_prefix("//").unwrap_or(path))
-            .await
-            .map_err(StoreError::Open);
+        return connect_sqlite(path.strip_prefix("//").unwrap_or(path)).await.map_err(StoreError::Open);
     }
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         return connect_postgres(url).await.map_err(StoreError::Open);
@@ -91,17 +83,10 @@ async fn connect_sqlite(path: &str) -> std::result::Result<Db, sqlx::Error> {
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(5))
         .synchronous(SqliteSynchronous::Normal);
-    let pool = SqlitePoolOptions::new()
-        .test_before_acquire(false)
-        .idle_timeout(None)
-        .max_lifetime(None);
+    let pool = SqlitePoolOptions::new().test_before_acquire(false).idle_timeout(None).max_lifetime(None);
     if path == ":memory:" {
         // Every connection to memory is a database of its own: there must be exactly one, and it must stay.
-        return Ok(Db::Sqlite(
-            pool.max_connections(1)
-                .connect_with(options.in_memory(true))
-                .await?,
-        ));
+        return Ok(Db::Sqlite(pool.max_connections(1).connect_with(options.in_memory(true)).await?));
     }
     if let Some(folder) = Path::new(path).parent() {
         tokio::fs::create_dir_all(folder).await?;

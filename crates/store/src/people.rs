@@ -55,17 +55,10 @@ impl Store {
         if let Some(ids) = found {
             return Ok(ids);
         }
-        let ids = SoloIds {
-            person_id: Uuid::now_v7(),
-            workspace_id: Uuid::now_v7(),
-        };
+        let ids = SoloIds { person_id: Uuid::now_v7(), workspace_id: Uuid::now_v7() };
         insert_person(ids.person_id, "me", "admin").run(&mut tx).await?;
-        insert_workspace(ids.workspace_id, "home", "gamma")
-            .run(&mut tx)
-            .await?;
-        insert_member(ids.workspace_id, ids.person_id, "admin")
-            .run(&mut tx)
-            .await?;
+        insert_workspace(ids.workspace_id, "home", "gamma").run(&mut tx).await?;
+        insert_member(ids.workspace_id, ids.person_id, "admin").run(&mut tx).await?;
         tx.commit().await?;
         Ok(ids)
     }
@@ -88,17 +81,11 @@ impl Store {
     }
 
     pub async fn person(&self, id: Uuid) -> Result<Option<PersonRow>> {
-        Sql::new("SELECT * FROM people WHERE id = $1")
-            .bind(id)
-            .first(&self.db, read_person)
-            .await
+        Sql::new("SELECT * FROM people WHERE id = $1").bind(id).first(&self.db, read_person).await
     }
 
     pub async fn workspace(&self, id: Uuid) -> Result<Option<WorkspaceRow>> {
-        Sql::new("SELECT * FROM workspaces WHERE id = $1")
-            .bind(id)
-            .first(&self.db, read_workspace)
-            .await
+        Sql::new("SELECT * FROM workspaces WHERE id = $1").bind(id).first(&self.db, read_workspace).await
     }
 }
 

@@ -28,9 +28,7 @@ pub(crate) async fn migrate(db: &Db, steps: &'static [&'static str]) -> Result<(
         return Err(StoreError::Newer { found, known });
     }
     for (version, step) in (1..).zip(steps).skip(found as usize) {
-        tx.script(step)
-            .await
-            .map_err(|source| StoreError::Migration { version, source })?;
+        tx.script(step).await.map_err(|source| StoreError::Migration { version, source })?;
         Sql::new("INSERT INTO schema_versions (version, created_at) VALUES ($1, $2)")
             .bind(version)
             .bind(now())

@@ -40,19 +40,13 @@ impl fmt::Debug for SecretBox {
 impl SecretBox {
     /// Reads the key file, or makes it with one new key. Only its owner can read the file afterwards.
     pub fn load_or_create(path: &Path) -> Result<Self> {
-        let access = |source| StoreError::KeyFileAccess {
-            path: path.to_owned(),
-            source,
-        };
+        let access = |source| StoreError::KeyFileAccess { path: path.to_owned(), source };
         if !path.try_exists().map_err(access)? {
             create_key_file(path).map_err(access)?;
         }
         tighten(path).map_err(access)?;
         let text = Zeroizing::new(fs::read_to_string(path).map_err(access)?);
-        Self::parse(&text).map_err(|problem| StoreError::KeyFile {
-            path: path.to_owned(),
-            problem,
-        })
+        Self::parse(&text).map_err(|problem| StoreError::KeyFile { path: path.to_owned(), problem })
     }
 
     /// A key that is gone with the process, for a store that lives in memory.
@@ -64,10 +58,7 @@ impl SecretBox {
     pub fn seal(&self, context: &str, secret: &Secret) -> String {
         let key = &self.keys[0];
         let nonce: [u8; NONCE_BYTES] = rand::random();
-        let payload = Payload {
-            msg: secret.reveal().as_bytes(),
-            aad: context.as_bytes(),
-        };
+        let payload = Payload { msg: secret.reveal().as_bytes(), aad: context.as_bytes() };
         let sealed = key
             .cipher
             .encrypt(&Nonce::from(nonce), payload)
@@ -77,9 +68,7 @@ impl SecretBox {
 
     /// Opens what [`SecretBox::seal`] made for the same place.
     pub fn open(&self, context: &str, sealed: &str) -> Result<Secret> {
-        self.try_open(context, sealed).ok_or_else(|| StoreError::Sealed {
-            context: context.to_owned(),
-        })
+        self.try_open(context, sealed).ok_or_else(|| StoreError::Sealed { context: context.to_owned() })
     }
 
     fn try_open(&self, context: &str, sealed: &str) -> Option<Secret> {
@@ -87,10 +76,7 @@ impl SecretBox {
         let key = self.keys.iter().find(|it| it.kid == kid)?;
         let bytes = BASE64.decode(body).ok()?;
         let (nonce, msg) = bytes.split_first_chunk::<NONCE_BYTES>()?;
-        let payload = Payload {
-            msg,
-            aad: context.as_bytes(),
-        };
+        let payload = Payload { msg, aad: context.as_bytes() };
         let opened = key.cipher.decrypt(&Nonce::from(*nonce), payload).ok()?;
         String::from_utf8(opened).ok().map(Secret::new)
     }
@@ -108,11 +94,7 @@ impl SecretBox {
             }
             keys.push(key);
         }
-        if keys.is_empty() {
-            Err("it holds no key".into())
-        } else {
-            Ok(Self { keys })
-        }
+        if keys.is_empty() { Err("it holds no key".into()) } else { Ok(Self { keys }) }
     }
 }
 
@@ -123,19 +105,13 @@ impl SealingKey {
             return None;
         }
         let bytes = from_hex(digits)?;
-        Some(Self {
-            kid: kid.to_owned(),
-            cipher: Aes256Gcm::new(&Key::<Aes256Gcm>::from(*bytes)),
-        })
+        Some(Self { kid: kid.to_owned(), cipher: Aes256Gcm::new(&Key::<Aes256Gcm>::from(*bytes)) })
     }
 }
 
 /// A complete file appears under `path` or none; when two processes start at once, the first one's key stays.
 fn create_key_file(path: &Path) -> io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|it| !it.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     writeln!(file, "{}", *new_key_line())?;

@@ -90,19 +90,12 @@ impl Store {
 
     /// Removes the server with its instances and all they have. `false`: there was none.
     pub async fn remove_server(&self, id: Uuid) -> Result<bool> {
-        Ok(Sql::new("DELETE FROM mcp_servers WHERE id = $1")
-            .bind(id)
-            .run(&self.db)
-            .await?
-            > 0)
+        Ok(Sql::new("DELETE FROM mcp_servers WHERE id = $1").bind(id).run(&self.db).await? > 0)
     }
 
     /// A server, whoever may see it.
     pub async fn server(&self, id: Uuid) -> Result<Option<ServerRow>> {
-        Sql::new("SELECT * FROM mcp_servers WHERE id = $1")
-            .bind(id)
-            .first(&self.db, read)
-            .await
+        Sql::new("SELECT * FROM mcp_servers WHERE id = $1").bind(id).first(&self.db, read).await
     }
 
     /// A server, if this person may see it.
@@ -134,9 +127,7 @@ impl Store {
 
     /// Every server there is, for start-up.
     pub async fn all_servers(&self) -> Result<Vec<ServerRow>> {
-        Sql::new("SELECT * FROM mcp_servers ORDER BY id")
-            .all(&self.db, read)
-            .await
+        Sql::new("SELECT * FROM mcp_servers ORDER BY id").all(&self.db, read).await
     }
 
     pub async fn switch_server(&self, id: Uuid, to: Switch) -> Result<bool> {
@@ -183,10 +174,7 @@ pub(crate) async fn update(tx: &mut Tx, server: &ServerRow) -> Result<bool> {
             protocol = $14, era = $15, era_verdict = $16, registration = $17, duplicate_of = $18, updated_at = $19
          WHERE id = $1",
     );
-    let touched = write(sql, server, now())
-        .run(On::Tx(tx))
-        .await
-        .map_err(|it| taken(it, server))?;
+    let touched = write(sql, server, now()).run(On::Tx(tx)).await.map_err(|it| taken(it, server))?;
     Ok(touched > 0)
 }
 
@@ -216,25 +204,18 @@ fn write(sql: Sql, server: &ServerRow, updated_at: i64) -> Sql {
 async fn refuse_taken(tx: &mut Tx, server: &ServerRow) -> Result<()> {
     let found = Sql::new("SELECT id FROM mcp_servers WHERE owner_id IS NULL")
         .and("name =", &server.name)
-        .and(
-            "coalesce(workspace_id, '') =",
-            workspace_text(server.workspace_id),
-        )
+        .and("coalesce(workspace_id, '') =", workspace_text(server.workspace_id))
         .and("id <>", server.id)
         .first(tx, |row| row.id("id"))
         .await?;
     match found {
-        Some(_) => Err(StoreError::NameTaken {
-            name: server.name.clone(),
-        }),
+        Some(_) => Err(StoreError::NameTaken { name: server.name.clone() }),
         None => Ok(()),
     }
 }
 
 fn taken(error: StoreError, server: &ServerRow) -> StoreError {
-    error.or_taken("mcp_servers_name", || StoreError::NameTaken {
-        name: server.name.clone(),
-    })
+    error.or_taken("mcp_servers_name", || StoreError::NameTaken { name: server.name.clone() })
 }
 
 fn workspace_text(workspace_id: Option<Uuid>) -> String {

@@ -52,12 +52,7 @@ impl Store {
     }
 
     async fn change(&self, sql: Sql, instance_id: Uuid, tool: &str, value: Value) -> Result<()> {
-        sql.bind(instance_id)
-            .bind(tool)
-            .bind(value)
-            .bind(now())
-            .run(&self.db)
-            .await?;
+        sql.bind(instance_id).bind(tool).bind(value).bind(now()).run(&self.db).await?;
         Ok(())
     }
 }

@@ -124,7 +124,8 @@ impl Message {
         if !raw.is_object() {
             return Err(NotAMessage::Shape("a message is a JSON object"));
         }
-        let (mut version, mut id, mut method, mut params, mut result, mut error) = (None, None, None, None, None, None);
+        let (mut version, mut id, mut method, mut params, mut result, mut error) =
+            (None, None, None, None, None, None);
         for member in raw.members() {
             match &*member.key() {
                 "jsonrpc" => version = Some(member.value()),
@@ -157,7 +158,9 @@ impl Message {
         let result = match (result, error) {
             (Some(result), None) => Ok(result),
             (None, Some(error)) => Err(read_error(&error)),
-            (Some(_), Some(_)) => return Err(NotAMessage::Shape("a response has `result` or `error`, not both")),
+            (Some(_), Some(_)) => {
+                return Err(NotAMessage::Shape("a response has `result` or `error`, not both"));
+            }
             (None, None) => return Err(NotAMessage::Shape("give `method`, `result` or `error`")),
         };
         Ok(Self::Response { id, result })
@@ -255,7 +258,9 @@ mod tests {
     fn a_request_keeps_id_and_parameters_as_they_were_sent() {
         check(
             "{\"params\": { \"n\":12345678901234567890123 }, \"id\":\"a\\u0062\",\"method\":\"tools/call\",\"jsonrpc\":\"2.0\",\"x\":1}",
-            &expect![[r#"Request { id: "a\u0062", method: "tools/call", params: Some({ "n":12345678901234567890123 }) }"#]],
+            &expect![[
+                r#"Request { id: "a\u0062", method: "tools/call", params: Some({ "n":12345678901234567890123 }) }"#
+            ]],
         );
     }
 
@@ -271,7 +276,9 @@ mod tests {
     fn an_error_keeps_its_data() {
         check(
             "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32000,\"message\":\"boom\",\"data\":{\"trace\": [ ]}}}",
-            &expect![[r#"Response { id: Some(3), result: Err(RpcError { code: -32000, message: "boom", data: Some({"trace": [ ]}) }) }"#]],
+            &expect![[
+                r#"Response { id: Some(3), result: Err(RpcError { code: -32000, message: "boom", data: Some({"trace": [ ]}) }) }"#
+            ]],
         );
     }
 
@@ -280,12 +287,30 @@ mod tests {
         check("[]", &expect!["-32600 invalid request: a batch is not allowed here"]);
         check("7", &expect!["-32600 invalid request: a message is a JSON object"]);
         check("{\"id\":1}", &expect![[r#"-32600 invalid request: `jsonrpc` must be "2.0""#]]);
-        check("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"x\"}", &expect!["-32600 invalid request: `id` must be a string or an integer"]);
-        check("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", &expect!["-32600 invalid request: `id` must be a string or an integer"]);
-        check("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[1]}", &expect!["-32600 invalid request: `params` must be an object"]);
-        check("{\"jsonrpc\":\"2.0\",\"id\":1}", &expect!["-32600 invalid request: give `method`, `result` or `error`"]);
-        check("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", &expect!["-32600 invalid request: a response has `result` or `error`, not both"]);
-        check("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"x\"}", &expect!["-32600 invalid request: the key `id` appears twice in one object"]);
+        check(
+            "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"x\"}",
+            &expect!["-32600 invalid request: `id` must be a string or an integer"],
+        );
+        check(
+            "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}",
+            &expect!["-32600 invalid request: `id` must be a string or an integer"],
+        );
+        check(
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[1]}",
+            &expect!["-32600 invalid request: `params` must be an object"],
+        );
+        check(
+            "{\"jsonrpc\":\"2.0\",\"id\":1}",
+            &expect!["-32600 invalid request: give `method`, `result` or `error`"],
+        );
+        check(
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}",
+            &expect!["-32600 invalid request: a response has `result` or `error`, not both"],
+        );
+        check(
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"x\"}",
+            &expect!["-32600 invalid request: the key `id` appears twice in one object"],
+        );
         check("{\"jsonrpc\"", &expect!["-32700 parse error: not valid JSON at byte 10"]);
     }
 
@@ -297,7 +322,10 @@ mod tests {
             request(&id, "tools/call", Some(&params)),
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"a\":1e400}}"
         );
-        assert_eq!(notification("notifications/x", None), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}");
+        assert_eq!(
+            notification("notifications/x", None),
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"
+        );
         assert_eq!(response(&id, &Raw::empty_object()), "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}");
         let problem = RpcError::new(-32602, "no").with_data(&["x"]);
         assert_eq!(

@@ -73,7 +73,9 @@ impl RequestMeta {
                 KEY_CAPABILITIES => meta.capabilities = Some(value),
                 KEY_CLIENT => meta.client = Some(value),
                 KEY_LOG_LEVEL => meta.log_level = Some(value),
-                KEY_PROGRESS => meta.progress_token = Some(value).filter(|it| it.is_string() || it.is_integer()),
+                KEY_PROGRESS => {
+                    meta.progress_token = Some(value).filter(|it| it.is_string() || it.is_integer());
+                }
                 KEY_CHAT => meta.chat = value.text().map(Into::into),
                 KEY_DEPTH => meta.depth = value.u64().and_then(|it| it.try_into().ok()).unwrap_or(0),
                 _ => {}
@@ -169,7 +171,9 @@ mod tests {
 
     #[test]
     fn the_keys_of_a_hop_stay_on_that_hop() {
-        let params = raw(r#"{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,"my/key":[1]}}"#);
+        let params = raw(
+            r#"{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,"my/key":[1]}}"#,
+        );
         assert!(RequestMeta::read(Some(&params)).has_hop_keys);
         assert_eq!(without_hop_keys(&params), raw(r#"{"name":"x","_meta":{"my/key":[1]}}"#));
         let only_hop = raw(r#"{"name":"x","_meta":{"progressToken":1}}"#);

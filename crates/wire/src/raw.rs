@@ -142,7 +142,9 @@ impl Raw {
     fn to_near_value(&self) -> serde_json::Value {
         use serde_json::Value;
         match self.0.first() {
-            Some(b'{') => self.members().map(|it| (it.key().into_owned(), it.value().to_near_value())).collect(),
+            Some(b'{') => {
+                self.members().map(|it| (it.key().into_owned(), it.value().to_near_value())).collect()
+            }
             Some(b'[') => self.items().map(|it| it.to_near_value()).collect(),
             Some(b'"') => match self.text() {
                 Some(text) => Value::String(text.into_owned()),

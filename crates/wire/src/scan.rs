@@ -312,14 +312,30 @@ mod tests {
 
     #[test]
     fn plain_json_is_accepted() {
-        for text in ["null", " [1, -0.5e+10, \"\\u00e9\\n\"] ", "{\"a\":{\"b\":[]},\"c\":{}}", "1e400", "\"\\ud800\""] {
+        for text in
+            ["null", " [1, -0.5e+10, \"\\u00e9\\n\"] ", "{\"a\":{\"b\":[]},\"c\":{}}", "1e400", "\"\\ud800\""]
+        {
             assert_eq!(check(text.as_bytes()), Ok(()), "{text}");
         }
     }
 
     #[test]
     fn what_is_not_json_is_refused_with_its_place() {
-        for text in ["", "{", "[1,]", "{\"a\":1,}", "01", "1.", "NaN", "-", "'a'", "\"\t\"", "\"\\x\"", "[1] 2", "{1:2}"] {
+        for text in [
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "01",
+            "1.",
+            "NaN",
+            "-",
+            "'a'",
+            "\"\t\"",
+            "\"\\x\"",
+            "[1] 2",
+            "{1:2}",
+        ] {
             assert!(matches!(check(text.as_bytes()), Err(Malformed::Syntax { .. })), "{text}");
         }
         refused(b"{\"a\":NaN}", "not valid JSON at byte 5");

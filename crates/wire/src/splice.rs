@@ -39,7 +39,11 @@ impl<'a> Edit<'a> {
             return self.object.clone();
         }
         let bytes = self.object.bytes();
-        let grown: usize = self.changes.iter().map(|(key, to)| key.len() + 4 + to.as_ref().map_or(0, |it| it.bytes().len())).sum();
+        let grown: usize = self
+            .changes
+            .iter()
+            .map(|(key, to)| key.len() + 4 + to.as_ref().map_or(0, |it| it.bytes().len()))
+            .sum();
         let mut out = BytesMut::with_capacity(bytes.len() + grown);
         let mut used = vec![false; self.changes.len()];
         let mut empty = true;

@@ -57,18 +57,15 @@ impl Reader {
                     continue;
                 }
             }
-            match memchr::memchr2(b'\n', b'\r', piece) {
-                Some(end) => {
-                    self.line.put_slice(&piece[..end]);
-                    self.after_cr = piece[end] == b'\r';
-                    piece = &piece[end + 1..];
-                    let line = self.line.split().freeze();
-                    self.take_line(&line, &mut events);
-                }
-                None => {
-                    self.line.put_slice(piece);
-                    piece = &[];
-                }
+            if let Some(end) = memchr::memchr2(b'\n', b'\r', piece) {
+                self.line.put_slice(&piece[..end]);
+                self.after_cr = piece[end] == b'\r';
+                piece = &piece[end + 1..];
+                let line = self.line.split().freeze();
+                self.take_line(&line, &mut events);
+            } else {
+                self.line.put_slice(piece);
+                piece = &[];
             }
             if self.line.len() + self.data.len() > self.limit {
                 return Err(TooLarge { limit: self.limit });
@@ -155,13 +152,17 @@ mod tests {
 
     fn read(stream: &[u8]) -> Vec<(String, String, Option<String>)> {
         let events = Reader::new(1 << 20).push(stream).expect("small");
-        events.into_iter().map(|it| (it.name, String::from_utf8_lossy(&it.data).into_owned(), it.id)).collect()
+        events
+            .into_iter()
+            .map(|it| (it.name, String::from_utf8_lossy(&it.data).into_owned(), it.id))
+            .collect()
     }
 
     #[test]
     fn every_line_end_is_understood() {
         for end in ["\n", "\r\n", "\r"] {
-            let stream = ["event: endpoint", "data: /x", "", ": hi", "", "id:7", "data:a", "data: b", "", ""].join(end);
+            let stream = ["event: endpoint", "data: /x", "", ": hi", "", "id:7", "data:a", "data: b", "", ""]
+                .join(end);
             assert_eq!(
                 read(stream.as_bytes()),
                 [("endpoint".into(), "/x".into(), None), ("message".into(), "a\nb".into(), Some("7".into()))],

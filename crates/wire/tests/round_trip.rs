@@ -20,12 +20,16 @@ fn json() -> impl Strategy<Value = String> {
         let key = prop_oneof!["[a-c]", Just("name ".to_owned()), Just("Name".to_owned()), any::<String>()];
         let space = space.clone();
         prop_oneof![
-            (prop::collection::vec(inner.clone(), 0..5), space.clone())
-                .prop_map(|(items, space)| format!("[{space}{}{space}]", items.join(&format!("{space},{space}")))),
+            (prop::collection::vec(inner.clone(), 0..5), space.clone()).prop_map(|(items, space)| format!(
+                "[{space}{}{space}]",
+                items.join(&format!("{space},{space}"))
+            )),
             (prop::collection::hash_map(key, inner, 0..5), space).prop_map(|(members, space)| {
                 let members: Vec<String> = members
                     .iter()
-                    .map(|(key, value)| format!("{}{space}:{space}{value}", serde_json::to_string(key).expect("a text")))
+                    .map(|(key, value)| {
+                        format!("{}{space}:{space}{value}", serde_json::to_string(key).expect("a text"))
+                    })
                     .collect();
                 format!("{{{space}{}{space}}}", members.join(&format!("{space},{space}")))
             }),
@@ -113,13 +117,18 @@ proptest! {
 
 #[test]
 fn oversize_and_deep_messages_are_refused_in_bounded_time() {
-    let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{{\"a\":{}1{}}}}}", "[".repeat(10_000), "]".repeat(10_000));
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{{\"a\":{}1{}}}}}",
+        "[".repeat(10_000),
+        "]".repeat(10_000)
+    );
     let problem = Message::parse(deep).expect_err("too deep");
     assert_eq!(problem.rpc().code, envelope::PARSE_ERROR);
     assert_eq!(problem.to_string(), "parse error: nested deeper than 127 levels");
 
     let many_keys: String = (0..200_000).map(|it| format!("\"k{it}\":0,")).collect();
-    let wide = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{{{many_keys}\"k7\":1}}}}");
+    let wide =
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{{{many_keys}\"k7\":1}}}}");
     let problem = Message::parse(wide).expect_err("twice");
     assert_eq!(problem.to_string(), "invalid request: the key `k7` appears twice in one object");
 }

@@ -28,7 +28,7 @@ pub(super) fn reword(message: &str) -> String {
 }
 
 /// The known word closest to a typed one, if it is close at all.
-fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let typed = &typed.chars().take(40).collect::<String>();
     let (distance, word) = known.iter().map(|it| (distance(typed, it), *it)).min()?;
     (distance <= 1 + word.len() / 4).then_some(word)

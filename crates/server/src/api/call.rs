@@ -62,7 +62,9 @@ pub async fn call(
         Origin::Api => Door::Api,
         Origin::Cli => Door::Cli,
     };
-    let streams = headers.get(header::ACCEPT).is_some_and(|it| it.to_str().is_ok_and(|it| it.contains("text/event-stream")));
+    let streams = headers
+        .get(header::ACCEPT)
+        .is_some_and(|it| it.to_str().is_ok_and(|it| it.contains("text/event-stream")));
     if !streams {
         let result = run(&app, &caller, door, &tool, arguments, Events::none()).await.map_err(Refusal)?;
         return Ok(axum::Json(answered(result)).into_response());
@@ -78,26 +80,29 @@ fn progress_stream(
     running: impl Future<Output = Result<Raw, Error>> + Send + 'static,
 ) -> Response {
     let state = (heard, Some(Box::pin(running)));
-    event_stream(stream::unfold(state, |(mut heard, running)| async move {
-        let mut running = running?;
-        tokio::select! {
-            biased;
-            Some(event) = heard.recv() => {
-                let (name, params) = match event {
-                    Event::Progress(params) => ("progress", params),
-                    Event::Log(params) => ("log", params),
-                };
-                Some((sse::write(Some(name), None, params.bytes()), (heard, Some(running))))
+    event_stream(
+        stream::unfold(state, |(mut heard, running)| async move {
+            let mut running = running?;
+            tokio::select! {
+                biased;
+                Some(event) = heard.recv() => {
+                    let (name, params) = match event {
+                        Event::Progress(params) => ("progress", params),
+                        Event::Log(params) => ("log", params),
+                    };
+                    Some((sse::write(Some(name), None, params.bytes()), (heard, Some(running))))
+                }
+                result = &mut running => {
+                    let (name, data) = match result {
+                        Ok(result) => ("done", serde_json::to_vec(&answered(result))),
+                        Err(error) => ("error", serde_json::to_vec(&error.problem())),
+                    };
+                    Some((sse::write(Some(name), None, &data.unwrap_or_default()), (heard, None)))
+                }
             }
-            result = &mut running => {
-                let (name, data) = match result {
-                    Ok(result) => ("done", serde_json::to_vec(&answered(result))),
-                    Err(error) => ("error", serde_json::to_vec(&error.problem())),
-                };
-                Some((sse::write(Some(name), None, &data.unwrap_or_default()), (heard, None)))
-            }
-        }
-    }).boxed())
+        })
+        .boxed(),
+    )
 }
 
 /// One call through the spine.

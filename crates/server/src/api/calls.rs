@@ -29,7 +29,9 @@ pub async fn list(
 ) -> Answer<Json<Vec<CallRecord>>> {
     let outcome = match wanted.outcome {
         None => None,
-        Some(word) => Some(CallEnd::parse(&word).ok_or_else(|| Error::Request(format!("`{word}` is not an outcome")))?),
+        Some(word) => {
+            Some(CallEnd::parse(&word).ok_or_else(|| Error::Request(format!("`{word}` is not an outcome")))?)
+        }
     };
     let filter = CallFilter {
         limit: wanted.limit.unwrap_or(50).min(1000),

@@ -9,7 +9,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolgrove_core::call::{Caller, Links};
-use toolgrove_core::health::Health;
+use toolgrove_core::health::{Health, Status};
 use toolgrove_core::offer::{Offer, Permission};
 use toolgrove_core::{Error, Secret, name};
 use toolgrove_store::InstanceRow;
@@ -33,7 +33,7 @@ pub struct Instance {
     pub transport: &'static str,
     pub auth_type: String,
     /// `not_ready`, `ready` or `needs_reauth`.
-    pub status: String,
+    pub status: Status,
     pub health: Health,
     pub last_error: Option<String>,
     pub tools: usize,
@@ -67,6 +67,7 @@ pub struct Whole {
 
 impl Instance {
     fn of(app: &App, row: InstanceRow, offer: &Offer) -> Self {
+        let health = health(app, offer, &row.status);
         Self {
             id: row.id,
             server_id: row.server_id,
@@ -77,8 +78,8 @@ impl Instance {
             enabled: row.enabled,
             transport: offer.instance.transport.kind(),
             auth_type: row.auth_type,
-            status: row.status,
-            health: health(app, offer, None),
+            status: health.status(),
+            health,
             last_error: row.last_error,
             tools: offer.listed().count(),
             tools_off: offer.listed().filter(|it| !it.enabled).count(),
@@ -90,6 +91,8 @@ impl Instance {
 
 /// An instance by id or slug.
 async fn find(app: &App, caller: &Caller, word: &str) -> Result<(InstanceRow, Arc<Offer>), Error> {
+    // What was learnt a moment ago is part of the answer.
+    app.hub.log().flush().await;
     let row = match Uuid::parse_str(word) {
         Ok(id) => app.store.instance(caller.person, id).await,
         Err(_) => app.store.instance_by_slug(caller.person, word).await,
@@ -104,6 +107,7 @@ pub async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
 ) -> Answer<Json<Vec<Instance>>> {
+    app.hub.log().flush().await;
     let mut all = Vec::new();
     for row in app.store.instances_of(caller.person).await? {
         if let Some(offer) = app.hub.offer(row.id) {
@@ -164,19 +168,17 @@ pub async fn add(
     if !server.enabled {
         return Err(Error::ServerOff { server: server.name }.into());
     }
-    let slug = match new.slug {
-        Some(slug) => slug,
-        None => {
-            let wanted = name::default_slug(&server.endpoint);
-            let wanted = if wanted.is_empty() { name::slug_from_name(&server.name) } else { wanted };
-            app.free_slug(caller.person, &wanted).await?
-        }
+    let slug = if let Some(slug) = new.slug { slug } else {
+        let wanted = name::default_slug(&server.endpoint);
+        let wanted = if wanted.is_empty() { name::slug_from_name(&server.name) } else { wanted };
+        app.free_slug(caller.person, &wanted).await?
     };
     name::check_slug(&slug)?;
     if RESERVED_SLUGS.iter().any(|it| it.eq_ignore_ascii_case(&slug)) {
         return Err(Error::SlugTaken { slug }.into());
     }
     let mut row = InstanceRow::new(caller.person, server.id, &slug);
+    row.status = "ready".into();
     row.name = new.name.unwrap_or_else(|| server.name.clone());
     name::check_name(&row.name)?;
     name::check_description(&new.description)?;
@@ -230,6 +232,10 @@ pub async fn change(
     }
     if let Some(wanted) = change.enabled {
         row.enabled = wanted;
+    }
+    if change.credentials.is_some() {
+        row.status = "ready".into();
+        row.last_error = None;
     }
     app.store.update_instance(&row).await?;
     if let Some(values) = change.credentials {

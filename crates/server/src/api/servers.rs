@@ -83,12 +83,9 @@ pub async fn list(
 
 /// A server by id or by name.
 pub async fn find(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, Error> {
-    let found = match Uuid::parse_str(word) {
-        Ok(id) => app.store.visible_server(caller.person, id).await.map_err(store_error)?,
-        Err(_) => {
-            let rows = app.store.servers_of(caller.person).await.map_err(store_error)?;
-            rows.into_iter().find(|it| it.name == word)
-        }
+    let found = if let Ok(id) = Uuid::parse_str(word) { app.store.visible_server(caller.person, id).await.map_err(store_error)? } else {
+        let rows = app.store.servers_of(caller.person).await.map_err(store_error)?;
+        rows.into_iter().find(|it| it.name == word)
     };
     found.ok_or_else(|| Error::UnknownServer { server: word.to_owned() })
 }
@@ -143,10 +140,14 @@ pub async fn add(
 
 /// One address is registered once by admins; pastes and bundles may repeat it.
 async fn check_url_free(app: &App, url: &str, but: Option<Uuid>) -> Result<(), Error> {
-    let normal = |url: &str| url::Url::parse(url.trim()).map_or_else(|_| url.trim().to_owned(), |it| it.to_string());
+    let normal =
+        |url: &str| url::Url::parse(url.trim()).map_or_else(|_| url.trim().to_owned(), |it| it.to_string());
     let wanted = normal(url);
     let taken = app.store.all_servers().await.map_err(store_error)?.iter().any(|it| {
-        it.origin == "admin" && Some(it.id) != but && it.workspace_id == Some(app.workspace) && normal(&it.endpoint) == wanted
+        it.origin == "admin"
+            && Some(it.id) != but
+            && it.workspace_id == Some(app.workspace)
+            && normal(&it.endpoint) == wanted
     });
     if taken { Err(Error::ServerUrlTaken { url: url.to_owned() }) } else { Ok(()) }
 }
@@ -158,7 +159,8 @@ pub struct ServerChange {
     name: Option<String>,
     description: Option<String>,
     endpoint: Option<String>,
-    protocol: Option<Option<String>>,
+    /// A revision to pin; an empty text unpins it.
+    protocol: Option<String>,
     era: Option<String>,
 }
 
@@ -196,7 +198,7 @@ pub async fn change(
         row.era_verdict = None;
     }
     if let Some(wanted) = change.protocol {
-        row.protocol = wanted;
+        row.protocol = Some(wanted).filter(|it| !it.is_empty());
         row.era_verdict = None;
     }
     if let Some(wanted) = change.enabled {

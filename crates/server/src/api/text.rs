@@ -1,5 +1,6 @@
 //! Text views of the catalogue and of calls: paste and export, the prompt section, XML calls, function schemas.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -17,6 +18,7 @@ use toolgrove_core::instance::Switch;
 use toolgrove_core::name::Profile;
 use toolgrove_core::offer::{Offer, Tool};
 use toolgrove_core::text::{openai, params, prompt, xml};
+use toolgrove_wire::Raw;
 
 use super::{body, call};
 use crate::App;
@@ -63,7 +65,8 @@ pub async fn exported(app: &App, caller: &Caller, format: Option<&str>, secrets:
         let Ok(mut entry) = rows::entry(&server, &credentials) else { continue };
         entry.enabled = server.enabled && row.enabled;
         if let Some(offer) = &offer {
-            entry.disabled_tools = offer.listed().filter(|it| !it.enabled).map(|it| it.name.clone()).collect();
+            entry.disabled_tools =
+                offer.listed().filter(|it| !it.enabled).map(|it| it.name.clone()).collect();
         }
         entries.push((server.id, entry, offer));
     }
@@ -72,10 +75,16 @@ pub async fn exported(app: &App, caller: &Caller, format: Option<&str>, secrets:
     match format.unwrap_or("mcp.json") {
         "mcp.json" => Ok(export::mcp_json(entries.iter().map(|it| &it.1), secrets)),
         "bouno" => Ok(export::bouno(
-            entries.iter().map(|(id, entry, offer)| Stored { id: *id, entry, cached_tools: raw_tools(offer.as_deref()) }),
+            entries.iter().map(|(id, entry, offer)| Stored {
+                id: *id,
+                entry,
+                cached_tools: raw_tools(offer.as_deref()),
+            }),
             secrets,
         )),
-        other => Err(Error::Request(format!("`{other}` is not a format; expected `mcp.json` or `bouno`")).into()),
+        other => {
+            Err(Error::Request(format!("`{other}` is not a format; expected `mcp.json` or `bouno`")).into())
+        }
     }
 }
 
@@ -87,6 +96,16 @@ fn raw_tools(offer: Option<&Offer>) -> Vec<Value> {
 pub struct ToolsQuery {
     format: Option<String>,
     names: Option<String>,
+    /// Only this server's, by slug or name.
+    server: Option<String>,
+}
+
+impl ToolsQuery {
+    /// Whether an offer is asked for.
+    fn wants(&self, offer: &Offer) -> bool {
+        let instance = &offer.instance;
+        self.server.as_ref().is_none_or(|it| it.eq_ignore_ascii_case(&instance.slug) || *it == instance.server_name)
+    }
 }
 
 /// The tool list for something that is not an MCP client.
@@ -97,17 +116,26 @@ pub async fn tools(
 ) -> Answer<Response> {
     let profile = profile(&caller, wanted.names.as_deref())?;
     let catalog = app.hub.catalog(caller.person);
+    if !catalog.offers().any(|it| wanted.wants(it)) && wanted.server.is_some() {
+        return Err(Error::UnknownServer { server: wanted.server.unwrap_or_default() }.into());
+    }
     match wanted.format.as_deref().unwrap_or("mcp") {
         "mcp" => {
-            let list = catalog.list(&View::All, ListKind::Tools, profile)?;
+            let mut list = catalog.list(&View::All, ListKind::Tools, profile)?;
+            if wanted.server.is_some() {
+                let offers = catalog.offers().filter(|it| wanted.wants(it));
+                let names: HashSet<&str> = offers.flat_map(|it| it.listed().map(|it| it.public(profile))).collect();
+                let is_wanted = |it: &Raw| it.get_text("name").is_some_and(|it| names.contains(it.as_str()));
+                list = Raw::array(&list.items().filter(is_wanted).collect::<Vec<_>>());
+            }
             let kind = [(header::CONTENT_TYPE, "application/json")];
-            let list = toolgrove_wire::Raw::object("tools", &list);
+            let list = Raw::object("tools", &list);
             Ok((kind, list.bytes().clone()).into_response())
         }
         "openai" => {
             let functions: Vec<_> = shown(&app, &caller)
                 .into_iter()
-                .filter(|it| it.1.enabled)
+                .filter(|(offer, it)| it.enabled && wanted.wants(offer))
                 .map(|(_, it)| {
                     let schema = it.raw.get("inputSchema").map(|it| it.to_value());
                     openai::function_tool(it.public(profile), &it.description(), schema.as_ref())
@@ -122,8 +150,9 @@ pub async fn tools(
 pub fn profile(caller: &Caller, names: Option<&str>) -> Result<Profile, Error> {
     match names {
         None => Ok(caller.profile),
-        Some(word) => Profile::parse(word)
-            .ok_or_else(|| Error::Request(format!("`{word}` is not a name profile; expected `double` or `single`"))),
+        Some(word) => Profile::parse(word).ok_or_else(|| {
+            Error::Request(format!("`{word}` is not a name profile; expected `double` or `single`"))
+        }),
     }
 }
 
@@ -148,6 +177,7 @@ pub async fn prompt(
     let profile = profile(&caller, wanted.names.as_deref())?;
     let tools: Vec<_> = shown(&app, &caller)
         .into_iter()
+        .filter(|(offer, _)| wanted.wants(offer))
         .map(|(_, it)| prompt::PromptTool {
             name: it.public(profile).to_owned(),
             description: it.description(),
@@ -190,12 +220,13 @@ pub async fn xml(
             }
         }
     }
-    let shown: Vec<_> = calls.iter().map(|(name, params)| json!({ "name": name, "params": params })).collect();
+    let shown: Vec<_> =
+        calls.iter().map(|(name, params)| json!({ "name": name, "params": params })).collect();
     let mut answer = json!({ "text": text, "calls": shown });
     if given.run {
         let mut results = Vec::new();
         for (name, params) in &calls {
-            let arguments = toolgrove_wire::Raw::of(params);
+            let arguments = Raw::of(params);
             let ran = call::run(&app, &caller, Door::Xml, name, arguments, Events::none()).await;
             results.push(call::view_of(&ran));
         }

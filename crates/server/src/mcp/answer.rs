@@ -56,7 +56,10 @@ impl Failure {
             },
         };
         if let Error::Server { code, message, data } = error {
-            return Self { rpc: RpcError { code: *code, message: message.clone(), data: data.clone() }, status };
+            return Self {
+                rpc: RpcError { code: *code, message: message.clone(), data: data.clone() },
+                status,
+            };
         }
         let mut data = serde_json::Map::new();
         data.insert("code".into(), error.code().into());
@@ -238,7 +241,9 @@ pub fn notification(event: Event, progress_token: Option<&Raw>) -> Option<bytes:
             let params = Edit::of(&params).set("progressToken", progress_token?.clone()).done();
             Some(toolgrove_wire::envelope::notification("notifications/progress", Some(&params)))
         }
-        Event::Log(params) => Some(toolgrove_wire::envelope::notification("notifications/message", Some(&params))),
+        Event::Log(params) => {
+            Some(toolgrove_wire::envelope::notification("notifications/message", Some(&params)))
+        }
     }
 }
 

@@ -25,7 +25,9 @@ use uuid::Uuid;
 
 use super::answer::{Client, ClientEra, Failure, answer, broken, capabilities, instructions};
 use super::notices::{Notices, Wanted};
-use super::stream::{Answering, Running, Streams, event_stream, json as json_response, notice_stream, refuse};
+use super::stream::{
+    Answering, Running, Streams, event_stream, json as json_response, notice_stream, refuse,
+};
 use crate::App;
 
 const SESSION: &str = "mcp-session-id";
@@ -145,7 +147,13 @@ impl Session {
         let mut running = lock(&self.running);
         if running.contains_key(&key) {
             let failure = Failure::new(400, INVALID_REQUEST, "a request with this id is already running");
-            return Running { id, era, progress_token, events: heard, answer: Box::pin(async { Err(failure) }) };
+            return Running {
+                id,
+                era,
+                progress_token,
+                events: heard,
+                answer: Box::pin(async { Err(failure) }),
+            };
         }
         let ended = key.clone();
         let handle = task::spawn("legacy request", async move {
@@ -201,14 +209,21 @@ pub async fn respond(
     if let Some(header) = headers.get("mcp-protocol-version")
         && header.to_str().ok().and_then(Version::parse).is_none()
     {
-        let failure = Failure::new(400, INVALID_REQUEST, "header MCP-Protocol-Version names no version known here");
+        let failure =
+            Failure::new(400, INVALID_REQUEST, "header MCP-Protocol-Version names no version known here");
         return refuse(None, era, &failure);
     }
     let session = match headers.get(SESSION).map(|it| it.to_str().unwrap_or_default()) {
         None => None,
         Some(id) => match app.sessions.find(id, caller.person, &view) {
             Some(session) => Some(session),
-            None => return refuse(None, era, &Failure::new(404, INVALID_REQUEST, "this session does not exist; initialize again")),
+            None => {
+                return refuse(
+                    None,
+                    era,
+                    &Failure::new(404, INVALID_REQUEST, "this session does not exist; initialize again"),
+                );
+            }
         },
     };
     if body.is_array() {
@@ -221,7 +236,11 @@ pub async fn respond(
         Err(problem) => refuse(None, era, &Failure { rpc: problem.rpc(), status: 400 }),
         Ok(Message::Request { id, method, params }) if method == "initialize" => {
             if session.is_some() {
-                return refuse(Some(&id), era, &Failure::new(400, INVALID_REQUEST, "this session is already initialized"));
+                return refuse(
+                    Some(&id),
+                    era,
+                    &Failure::new(400, INVALID_REQUEST, "this session is already initialized"),
+                );
             }
             initialize(app, caller, view, &id, params.as_ref()).await
         }
@@ -243,7 +262,8 @@ pub async fn respond(
 
 /// A client without a session: each of its requests is a session of its own that nobody can find.
 fn stateless(caller: &Caller, view: View, headers: &HeaderMap) -> Arc<Session> {
-    let version = headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok()).and_then(Version::parse);
+    let version =
+        headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok()).and_then(Version::parse);
     unlisted(caller, view, version.unwrap_or(Version::V2025_03_26))
 }
 

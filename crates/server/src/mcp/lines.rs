@@ -35,7 +35,8 @@ pub async fn serve(
             Ok(Line::Message(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
             Ok(Line::Message(line)) => conversation.take(line).await,
             Ok(Line::TooLong) => {
-                let problem = RpcError::new(INVALID_REQUEST, format!("a message may have at most {limit} bytes"));
+                let problem =
+                    RpcError::new(INVALID_REQUEST, format!("a message may have at most {limit} bytes"));
                 let _ = out.send(envelope::error(None, &problem, UnknownId::Null)).await;
             }
             Err(problem) => break Err(problem),

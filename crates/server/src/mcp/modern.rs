@@ -48,7 +48,8 @@ pub async fn respond(
     params: Option<Raw>,
 ) -> Response {
     let meta = RequestMeta::read(params.as_ref());
-    let checked = check_headers(headers, &method, params.as_ref(), &meta).and_then(|()| check_method(&method));
+    let checked =
+        check_headers(headers, &method, params.as_ref(), &meta).and_then(|()| check_method(&method));
     if let Err(failure) = checked {
         return refuse(Some(&id), ClientEra::Modern, &failure);
     }
@@ -59,7 +60,8 @@ pub async fn respond(
         };
     }
     let (events, heard) = Events::channel();
-    let events = if meta.progress_token.is_some() || meta.log_level.is_some() { events } else { Events::none() };
+    let events =
+        if meta.progress_token.is_some() || meta.log_level.is_some() { events } else { Events::none() };
     let (app, progress_token) = (app.clone(), meta.progress_token.clone());
     let answer = Box::pin(async move { answer(&app, &client, &method, params, &meta, events).await });
     Running { id, era: ClientEra::Modern, progress_token, events: heard, answer }.respond(streams).await

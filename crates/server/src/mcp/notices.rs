@@ -69,7 +69,13 @@ pub struct Notices {
 }
 
 impl Notices {
-    pub fn new(bus: Receiver<Notice>, person: Uuid, view: View, wanted: Wanted, subscription: Option<Id>) -> Self {
+    pub fn new(
+        bus: Receiver<Notice>,
+        person: Uuid,
+        view: View,
+        wanted: Wanted,
+        subscription: Option<Id>,
+    ) -> Self {
         Self { bus, person, view, wanted, subscription }
     }
 
@@ -119,7 +125,8 @@ impl Notices {
         match &self.subscription {
             None => envelope::notification(method, None),
             Some(id) => {
-                let params = toolgrove_wire::modern::with_meta(&params, &[(KEY_SUBSCRIPTION, id.raw().clone())]);
+                let params =
+                    toolgrove_wire::modern::with_meta(&params, &[(KEY_SUBSCRIPTION, id.raw().clone())]);
                 envelope::notification(method, Some(&params))
             }
         }

@@ -21,9 +21,9 @@ use super::notices::Notices;
 /// After this long without any frame the stream is opened anyway, so that nobody in between gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A comment line this often keeps a quiet stream open.
-pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-pub type Answering = Pin<Box<dyn Future<Output = Result<Raw, Failure>> + Send>>;
+pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Raw, Failure>> + Send>>;
 
 /// A running request: its future, its events, and how to address the client.
 pub struct Running {
@@ -107,7 +107,9 @@ impl Running {
             match tokio::time::timeout(KEEP_ALIVE, running.next()).await {
                 Err(_) => Some((Bytes::from_static(sse::KEEP_ALIVE), Some(running))),
                 Ok(Frame::Note(note)) => Some((sse::write(None, None, &note), Some(running))),
-                Ok(Frame::Final(result)) => Some((sse::write(None, None, &running.final_bytes(&result)), None)),
+                Ok(Frame::Final(result)) => {
+                    Some((sse::write(None, None, &running.final_bytes(&result)), None))
+                }
             }
         });
         event_stream(stream::StreamExt::chain(stream::once(async { first }), rest))
@@ -121,20 +123,20 @@ pub enum Streams {
     Refused,
 }
 
-pub fn unknown_id(era: ClientEra) -> UnknownId {
+pub(super) fn unknown_id(era: ClientEra) -> UnknownId {
     match era {
         ClientEra::Modern => UnknownId::Absent,
         ClientEra::Legacy(_) => UnknownId::Null,
     }
 }
 
-pub fn json(status: u16, body: Bytes) -> Response {
+pub(super) fn json(status: u16, body: Bytes) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
 }
 
 /// A failure before anything ran.
-pub fn refuse(id: Option<&Id>, era: ClientEra, failure: &Failure) -> Response {
+pub(super) fn refuse(id: Option<&Id>, era: ClientEra, failure: &Failure) -> Response {
     json(failure.status, envelope::error(id, &failure.rpc, unknown_id(era)))
 }
 
@@ -149,7 +151,7 @@ pub fn event_stream(pieces: impl stream::Stream<Item = Bytes> + Send + 'static) 
 }
 
 /// The notifications of one ear as events.
-pub fn notice_stream(notices: Notices) -> impl stream::Stream<Item = Bytes> + Send {
+pub(super) fn notice_stream(notices: Notices) -> impl stream::Stream<Item = Bytes> + Send {
     stream::unfold(notices, |mut notices| async move {
         match tokio::time::timeout(KEEP_ALIVE, notices.next()).await {
             Err(_) => Some((Bytes::from_static(sse::KEEP_ALIVE), notices)),

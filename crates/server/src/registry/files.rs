@@ -17,6 +17,28 @@ use crate::problem::store_error;
 #[derive(Debug, Clone, Default)]
 pub struct Declared {
     pub entries: Vec<Entry>,
+    pub keep: Keep,
+}
+
+/// Which servers of a file stay as they are although it does not declare them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Keep {
+    #[default]
+    Nothing,
+    /// Their entries cannot be read right now.
+    Named(Vec<String>),
+    /// A file cannot be read right now.
+    Everything,
+}
+
+impl Keep {
+    fn holds(&self, name: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Named(names) => names.iter().any(|it| it == name),
+            Self::Everything => true,
+        }
+    }
 }
 
 const ORIGIN: &str = "config";
@@ -26,7 +48,7 @@ pub async fn sync_declared(app: &Arc<App>, owner: &Owner, declared: &Declared) -
     let servers = app.store.servers_of(owner.person).await.map_err(store_error)?;
     let ours: Vec<&ServerRow> = servers.iter().filter(|it| it.origin == ORIGIN).collect();
     for server in &ours {
-        if !declared.entries.iter().any(|it| it.name == server.name) {
+        if !declared.entries.iter().any(|it| it.name == server.name) && !declared.keep.holds(&server.name) {
             tracing::info!(server = server.name, "no longer declared: removed");
             app.remove_server(server).await?;
         }
@@ -36,7 +58,10 @@ pub async fn sync_declared(app: &Arc<App>, owner: &Owner, declared: &Declared) -
         let server = servers.iter().find(|it| it.name == entry.name);
         match server {
             Some(server) if server.origin != ORIGIN => {
-                tracing::warn!(server = entry.name, "declared in a file, but a server of this name was added by hand; that one stays");
+                tracing::warn!(
+                    server = entry.name,
+                    "declared in a file, but a server of this name was added by hand; that one stays"
+                );
             }
             Some(server) => {
                 let Some(instance) = instances.iter().find(|it| it.server_id == server.id) else { continue };
@@ -56,7 +81,8 @@ pub async fn sync_declared(app: &Arc<App>, owner: &Owner, declared: &Declared) -
                 refresh(app, &offer.instance);
             }
             None => {
-                let slug = app.free_slug(owner.person, &toolgrove_core::name::slug_from_name(&entry.name)).await?;
+                let slug =
+                    app.free_slug(owner.person, &toolgrove_core::name::slug_from_name(&entry.name)).await?;
                 let rows = rows::rows(entry, &Owner { origin: ORIGIN.into(), ..owner.clone() }, &slug);
                 app.store.add_with_instance(&rows).await.map_err(store_error)?;
                 for tool in &entry.disabled_tools {

@@ -7,8 +7,8 @@ use futures::stream::{self, StreamExt};
 use serde::{Deserialize, Serialize};
 use toolgrove_core::call::Links;
 use toolgrove_core::event::ListKind;
-use toolgrove_core::import::{self, Entry, Failed, message_error, message_success};
 use toolgrove_core::hub::Log;
+use toolgrove_core::import::{self, Entry, Failed, message_error, message_success};
 use toolgrove_core::{Error, name};
 use toolgrove_store::Switch;
 use uuid::Uuid;
@@ -80,7 +80,12 @@ impl App {
         Ok(Imported { added, failed, message_success, message_error })
     }
 
-    async fn import_one(self: &Arc<Self>, owner: &Owner, entry: &Entry, paste: &Paste) -> Result<Added, Error> {
+    async fn import_one(
+        self: &Arc<Self>,
+        owner: &Owner,
+        entry: &Entry,
+        paste: &Paste,
+    ) -> Result<Added, Error> {
         let existing = self.store.server_named(owner.person, Some(owner.workspace), &entry.name);
         let rows = match existing.await.map_err(store_error)? {
             Some(_) if !paste.replace => return Err(Error::ServerNameTaken),
@@ -103,7 +108,8 @@ impl App {
         let instances = self.store.instances_of(owner.person).await.map_err(store_error)?;
         let instance = instances.into_iter().find(|it| it.server_id == server.id);
         let instance = instance.ok_or_else(|| Error::InstanceMissing { server: server.name.clone() })?;
-        let mut rows = toolgrove_store::Entry { server, auth_config: None, instance, credentials: Vec::new() };
+        let mut rows =
+            toolgrove_store::Entry { server, auth_config: None, instance, credentials: Vec::new() };
         rows::write(entry, &mut rows);
         Ok(rows)
     }
@@ -118,7 +124,8 @@ impl App {
         let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
         let is_new = self.store.server(rows.server.id).await.map_err(store_error)?.is_none();
         let revision = super::next_revision();
-        let instance = rows::instance(&rows.server, &rows.instance, &rows.credentials, self.env, timeout, revision);
+        let instance =
+            rows::instance(&rows.server, &rows.instance, &rows.credentials, self.env, timeout, revision);
         let instance = Arc::new(instance);
         let found = if entry.enabled { Some(self.hub.links().discover(&instance).await) } else { None };
         let mut warning = None;
@@ -128,10 +135,14 @@ impl App {
                 rows.instance.last_error = None;
                 let tools = found.lists.iter().find(|it| it.0 == ListKind::Tools);
                 match tools.map(|it| &it.1) {
-                    Some(Err(error)) if !save_anyway => return self.drop_link(&instance, error.clone()).await,
+                    Some(Err(error)) if !save_anyway => {
+                        return self.drop_link(&instance, error.clone()).await;
+                    }
                     _ => {}
                 }
-                if matches!(rows.server.transport.as_str(), "sse") || found.verdict.evidence.contains("HTTP+SSE") {
+                if matches!(rows.server.transport.as_str(), "sse")
+                    || found.verdict.evidence.contains("HTTP+SSE")
+                {
                     warning = Some("deprecated transport".to_owned());
                 }
                 tools.and_then(|it| it.1.as_ref().ok()).map(Vec::len)
@@ -174,7 +185,11 @@ impl App {
         })
     }
 
-    async fn drop_link(&self, instance: &Arc<toolgrove_core::instance::Instance>, error: Error) -> Result<Added, Error> {
+    async fn drop_link(
+        &self,
+        instance: &Arc<toolgrove_core::instance::Instance>,
+        error: Error,
+    ) -> Result<Added, Error> {
         self.hub.links().close(instance.id).await;
         Err(error)
     }

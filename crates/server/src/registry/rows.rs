@@ -30,6 +30,7 @@ pub fn rows(entry: &Entry, owner: &Owner, slug: &str) -> toolgrove_store::Entry 
     server.owner_id = Some(owner.person);
     let mut instance = InstanceRow::new(owner.person, server.id, slug);
     instance.name.clone_from(&entry.name);
+    instance.status = "ready".into();
     let mut rows = toolgrove_store::Entry { server, auth_config: None, instance, credentials: Vec::new() };
     write(entry, &mut rows);
     rows
@@ -44,9 +45,11 @@ pub fn write(entry: &Entry, rows: &mut toolgrove_store::Entry) {
     rows.server.description = entry.description.clone().unwrap_or_default();
     rows.server.enabled = entry.enabled;
     rows.server.protocol.clone_from(&entry.protocol);
-    rows.server.era = serde_json::to_value(entry.era).ok().and_then(|it| it.as_str().map(Into::into)).unwrap_or_default();
+    rows.server.era =
+        serde_json::to_value(entry.era).ok().and_then(|it| it.as_str().map(Into::into)).unwrap_or_default();
     rows.server.config = Value::Object(config);
-    rows.server.metadata = json!({ "name": entry.name, "description": rows.server.description, "methods": [] });
+    rows.server.metadata =
+        json!({ "name": entry.name, "description": rows.server.description, "methods": [] });
     // Another address may be another server.
     rows.server.era_verdict = None;
     rows.auth_config = match headers(&entry.transport) {
@@ -87,7 +90,8 @@ pub fn instance(
     revision: u64,
 ) -> Instance {
     let resolved = entry(server, credentials).and_then(|entry| transport(&entry.transport, &env));
-    let transport = resolved.unwrap_or_else(|problem| Transport::Impossible { kind: kind_word(&server.transport), problem });
+    let transport = resolved
+        .unwrap_or_else(|problem| Transport::Impossible { kind: kind_word(&server.transport), problem });
     Instance {
         id: row.id,
         person: row.person_id,
@@ -150,13 +154,15 @@ fn transport(written: &EntryTransport, env: &impl Fn(&str) -> Option<String>) ->
 fn config(entry: &Entry) -> (Map<String, Value>, Vec<(String, Secret)>) {
     let mut config = Map::new();
     let mut credentials = Vec::new();
-    let mut keep = |config: &mut Map<String, Value>, group: &str, prefix: &str, pairs: &[(String, Secret)]| {
-        if !pairs.is_empty() {
-            let names = pairs.iter().map(|(key, _)| (key.clone(), Value::Null)).collect();
-            config.insert(group.into(), Value::Object(names));
-            credentials.extend(pairs.iter().map(|(key, value)| (format!("{prefix}{key}"), value.clone())));
-        }
-    };
+    let mut keep =
+        |config: &mut Map<String, Value>, group: &str, prefix: &str, pairs: &[(String, Secret)]| {
+            if !pairs.is_empty() {
+                let names = pairs.iter().map(|(key, _)| (key.clone(), Value::Null)).collect();
+                config.insert(group.into(), Value::Object(names));
+                credentials
+                    .extend(pairs.iter().map(|(key, value)| (format!("{prefix}{key}"), value.clone())));
+            }
+        };
     match &entry.transport {
         EntryTransport::Http { url, headers } | EntryTransport::Sse { url, headers } => {
             let kind = if matches!(entry.transport, EntryTransport::Http { .. }) { "http" } else { "sse" };
@@ -216,7 +222,10 @@ pub fn transport_kind(transport: &EntryTransport) -> &'static str {
 
 /// A stored word as one of ours.
 fn kind_word(stored: &str) -> &'static str {
-    ["streamable_http", "sse", "stdio", "unix", "pipe"].into_iter().find(|it| *it == stored).unwrap_or("unknown")
+    ["streamable_http", "sse", "stdio", "unix", "pipe"]
+        .into_iter()
+        .find(|it| *it == stored)
+        .unwrap_or("unknown")
 }
 
 /// What a person reads as the server's address: a URL, or the command line.

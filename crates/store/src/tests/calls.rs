@@ -102,9 +102,7 @@ async fn a_row_comes_back_as_it_was_recorded(place: Place) {
 async fn calls_are_filtered_and_paged_newest_first(place: Place) {
     let store = place.store().await;
     let (log, person, instance) = (CallLog::start(&store), Uuid::now_v7(), Uuid::now_v7());
-    let mut rows: Vec<_> = (0..6)
-        .map(|n| record(person, if n % 2 == 0 { "rain" } else { "sun" }))
-        .collect();
+    let mut rows: Vec<_> = (0..6).map(|n| record(person, if n % 2 == 0 { "rain" } else { "sun" })).collect();
     rows[1].outcome = CallEnd::Failed;
     rows[4].outcome = CallEnd::Failed;
     rows[5].instance_id = Some(instance);
@@ -120,52 +118,12 @@ async fn calls_are_filtered_and_paged_newest_first(place: Place) {
     };
     let all = CallFilter::default();
     check(all.clone(), &[5, 4, 3, 2, 1, 0]).await;
-    check(
-        CallFilter {
-            limit: 2,
-            ..all.clone()
-        },
-        &[5, 4],
-    )
-    .await;
-    check(
-        CallFilter {
-            limit: 2,
-            before: Some(rows[4].id),
-            ..all.clone()
-        },
-        &[3, 2],
-    )
-    .await;
-    check(
-        CallFilter {
-            tool: Some("sun".into()),
-            ..all.clone()
-        },
-        &[5, 3, 1],
-    )
-    .await;
-    check(
-        CallFilter {
-            outcome: Some(CallEnd::Failed),
-            ..all.clone()
-        },
-        &[4, 1],
-    )
-    .await;
-    check(
-        CallFilter {
-            instance_id: Some(instance),
-            ..all.clone()
-        },
-        &[5],
-    )
-    .await;
-    let narrow = CallFilter {
-        tool: Some("rain".into()),
-        outcome: Some(CallEnd::Failed),
-        ..all
-    };
+    check(CallFilter { limit: 2, ..all.clone() }, &[5, 4]).await;
+    check(CallFilter { limit: 2, before: Some(rows[4].id), ..all.clone() }, &[3, 2]).await;
+    check(CallFilter { tool: Some("sun".into()), ..all.clone() }, &[5, 3, 1]).await;
+    check(CallFilter { outcome: Some(CallEnd::Failed), ..all.clone() }, &[4, 1]).await;
+    check(CallFilter { instance_id: Some(instance), ..all.clone() }, &[5]).await;
+    let narrow = CallFilter { tool: Some("rain".into()), outcome: Some(CallEnd::Failed), ..all };
     check(narrow, &[4]).await;
 }
 
@@ -176,10 +134,7 @@ async fn calls_are_invisible_to_another_person(place: Place) {
     log.record(row.clone());
     log.close().await;
     assert_eq!(store.call(pair.stranger, row.id).await.unwrap(), None);
-    assert_eq!(
-        store.calls(pair.stranger, &CallFilter::default()).await.unwrap(),
-        []
-    );
+    assert_eq!(store.calls(pair.stranger, &CallFilter::default()).await.unwrap(), []);
     assert_eq!(store.call(pair.owner, row.id).await.unwrap(), Some(row));
 }
 
@@ -187,38 +142,23 @@ async fn a_nul_in_a_tool_name_does_not_lose_its_batch(place: Place) {
     let store = place.store().await;
     let (log, person) = (CallLog::start(&store), Uuid::now_v7());
     log.record(record(person, "rain"));
-    log.record(CallRecord {
-        chat_id: Some("\0".into()),
-        ..record(person, "a\0b")
-    });
+    log.record(CallRecord { chat_id: Some("\0".into()), ..record(person, "a\0b") });
     log.close().await;
     let rows = store.calls(person, &CallFilter::default()).await.unwrap();
-    assert_eq!(
-        rows.iter().map(|it| it.tool.as_str()).collect::<Vec<_>>(),
-        ["a\u{fffd}b", "rain"]
-    );
+    assert_eq!(rows.iter().map(|it| it.tool.as_str()).collect::<Vec<_>>(), ["a\u{fffd}b", "rain"]);
 }
 
 async fn a_lasting_failure_does_not_end_the_log(place: Place) {
     let store = place.store().await;
     let (log, person) = (CallLog::start(&store), Uuid::now_v7());
-    Sql::new("ALTER TABLE calls RENAME TO away")
-        .run(&store.db)
-        .await
-        .unwrap();
+    Sql::new("ALTER TABLE calls RENAME TO away").run(&store.db).await.unwrap();
     log.record(record(person, "lost"));
     log.flush().await;
-    Sql::new("ALTER TABLE away RENAME TO calls")
-        .run(&store.db)
-        .await
-        .unwrap();
+    Sql::new("ALTER TABLE away RENAME TO calls").run(&store.db).await.unwrap();
     log.record(record(person, "kept"));
     log.close().await;
     let rows = store.calls(person, &CallFilter::default()).await.unwrap();
-    assert_eq!(
-        rows.iter().map(|it| it.tool.as_str()).collect::<Vec<_>>(),
-        ["kept"]
-    );
+    assert_eq!(rows.iter().map(|it| it.tool.as_str()).collect::<Vec<_>>(), ["kept"]);
 }
 
 async fn recording_after_the_end_does_no_harm(place: Place) {

@@ -17,10 +17,7 @@ const DATABASE: &str = "TOOLGROVE_TEST_CRASH";
 /// The test starts itself as the child that is killed, so that no helper program is needed.
 #[test]
 fn a_killed_writer_leaves_a_sound_database_with_every_acknowledged_row() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match env::var(DATABASE) {
         Ok(url) => runtime.block_on(write_until_killed(&url)),
         Err(_) => runtime.block_on(kill_and_look()),
@@ -33,10 +30,7 @@ async fn write_until_killed(url: &str) {
     for n in 0.. {
         let entry = entry(&pair, &format!("server-{n}"));
         store.add_with_instance(&entry).await.unwrap();
-        store
-            .replace_tools(entry.instance.id, &tools(entry.instance.id))
-            .await
-            .unwrap();
+        store.replace_tools(entry.instance.id, &tools(entry.instance.id)).await.unwrap();
         let call = super::calls::record(pair.owner, "rain");
         let line = format!("\nstored {} {} {}\n", pair.owner, entry.instance.id, call.id);
         log.record(call);
@@ -47,9 +41,7 @@ async fn write_until_killed(url: &str) {
 }
 
 fn tools(instance_id: Uuid) -> Vec<crate::ToolRow> {
-    (0..20)
-        .map(|n| super::tools::tool(instance_id, &format!("t{n}"), n))
-        .collect()
+    (0..20).map(|n| super::tools::tool(instance_id, &format!("t{n}"), n)).collect()
 }
 
 async fn kill_and_look() {
@@ -66,9 +58,7 @@ async fn kill_and_look() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut stored: Vec<[Uuid; 3]> = Vec::new();
     while stored.len() < 40 {
-        stored.extend(acknowledged(
-            &lines.next().expect("the writer ended by itself").unwrap(),
-        ));
+        stored.extend(acknowledged(&lines.next().expect("the writer ended by itself").unwrap()));
     }
     child.kill().unwrap();
     child.wait().unwrap();
@@ -86,10 +76,7 @@ async fn kill_and_look() {
     }
     store.close().await;
     let pool = SqlitePool::connect(&url).await.unwrap();
-    let verdict: String = sqlx::query_scalar("PRAGMA integrity_check")
-        .fetch_one(&pool)
-        .await
-        .unwrap();
+    let verdict: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&pool).await.unwrap();
     assert_eq!(verdict, "ok");
 }
 

@@ -17,28 +17,17 @@ on_both!(
 );
 
 fn secrets(of: &[(&str, &str)]) -> Vec<(String, Secret)> {
-    of.iter()
-        .map(|(key, value)| ((*key).to_owned(), Secret::new(*value)))
-        .collect()
+    of.iter().map(|(key, value)| ((*key).to_owned(), Secret::new(*value))).collect()
 }
 
 async fn credentials_replace_each_other_and_survive_a_restart(place: Place) {
     let store = place.store().await;
     let id = stored_instance(&store, &pair(&store).await, "w").await.id;
-    store
-        .put_credentials(id, secrets(&[("b", "1"), ("a", "2")]))
-        .await
-        .unwrap();
-    store
-        .put_credentials(id, secrets(&[("z", "x"), ("a", "ü☔"), ("z", "")]))
-        .await
-        .unwrap();
+    store.put_credentials(id, secrets(&[("b", "1"), ("a", "2")])).await.unwrap();
+    store.put_credentials(id, secrets(&[("z", "x"), ("a", "ü☔"), ("z", "")])).await.unwrap();
     store.close().await;
     let store = place.store().await;
-    assert_eq!(
-        store.credentials_of(id).await.unwrap(),
-        secrets(&[("z", ""), ("a", "ü☔")])
-    );
+    assert_eq!(store.credentials_of(id).await.unwrap(), secrets(&[("z", ""), ("a", "ü☔")]));
     assert_eq!(store.credential_keys(id).await.unwrap(), ["z", "a"]);
     assert_eq!(store.credentials_of(Uuid::now_v7()).await.unwrap(), []);
 }
@@ -46,16 +35,10 @@ async fn credentials_replace_each_other_and_survive_a_restart(place: Place) {
 async fn the_database_never_holds_a_plain_secret(place: Place) {
     let store = place.store().await;
     let id = stored_instance(&store, &pair(&store).await, "w").await.id;
-    store
-        .put_credentials(id, secrets(&[("a", "hunter2-hunter2")]))
-        .await
-        .unwrap();
+    store.put_credentials(id, secrets(&[("a", "hunter2-hunter2")])).await.unwrap();
     let stored = Sql::new("SELECT value_enc FROM credentials").first(&store.db, |row| row.text("value_enc"));
     let stored = stored.await.unwrap().unwrap();
-    assert!(
-        stored.starts_with("v1.") && !stored.contains("hunter2"),
-        "{stored}"
-    );
+    assert!(stored.starts_with("v1.") && !stored.contains("hunter2"), "{stored}");
     let Some(path) = place.url.strip_prefix("sqlite:") else {
         return;
     };
@@ -70,11 +53,7 @@ async fn a_sealed_value_moved_to_another_row_does_not_open(place: Place) {
     let mine = stored_instance(&store, &pair, "mine").await.id;
     let other = stored_instance(&store, &pair, "other").await.id;
     store.put_credentials(mine, secrets(&[("a", "1")])).await.unwrap();
-    Sql::new("UPDATE credentials SET instance_id = $1")
-        .bind(other)
-        .run(&store.db)
-        .await
-        .unwrap();
+    Sql::new("UPDATE credentials SET instance_id = $1").bind(other).run(&store.db).await.unwrap();
     let refused = store.credentials_of(other).await.unwrap_err();
     assert!(matches!(refused, StoreError::Sealed { .. }), "{refused:?}");
 }
@@ -94,18 +73,9 @@ async fn notes_come_back_newest_first(place: Place) {
     let store = place.store().await;
     let person = Uuid::now_v7();
     store.note(person, "server.add", "weather", None).await.unwrap();
-    store
-        .note(person, "server.remove", "weather", Some(&json!({"tools": 2})))
-        .await
-        .unwrap();
+    store.note(person, "server.remove", "weather", Some(&json!({"tools": 2}))).await.unwrap();
     let notes = store.notes(10).await.unwrap();
-    let found: Vec<_> = notes
-        .iter()
-        .map(|it| (it.action.as_str(), it.detail.clone()))
-        .collect();
-    assert_eq!(
-        found,
-        [("server.remove", Some(json!({"tools": 2}))), ("server.add", None)]
-    );
+    let found: Vec<_> = notes.iter().map(|it| (it.action.as_str(), it.detail.clone())).collect();
+    assert_eq!(found, [("server.remove", Some(json!({"tools": 2}))), ("server.add", None)]);
     assert_eq!(store.notes(1).await.unwrap().len(), 1);
 }

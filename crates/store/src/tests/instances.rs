@@ -30,35 +30,13 @@ async fn an_entry_is_stored_whole(place: Place) {
     store.add_with_instance(&entry).await.unwrap();
 
     let instance = &entry.instance;
-    assert_eq!(
-        store.server(entry.server.id).await.unwrap().as_ref(),
-        Some(&entry.server)
-    );
-    assert_eq!(
-        store.instance(pair.owner, instance.id).await.unwrap().as_ref(),
-        Some(instance)
-    );
-    assert_eq!(
-        store
-            .instance_by_slug(pair.owner, "WEATHER")
-            .await
-            .unwrap()
-            .as_ref(),
-        Some(instance)
-    );
-    assert_eq!(
-        store.auth_configs_of(entry.server.id).await.unwrap(),
-        std::slice::from_ref(&config)
-    );
+    assert_eq!(store.server(entry.server.id).await.unwrap().as_ref(), Some(&entry.server));
+    assert_eq!(store.instance(pair.owner, instance.id).await.unwrap().as_ref(), Some(instance));
+    assert_eq!(store.instance_by_slug(pair.owner, "WEATHER").await.unwrap().as_ref(), Some(instance));
+    assert_eq!(store.auth_configs_of(entry.server.id).await.unwrap(), std::slice::from_ref(&config));
     assert_eq!(store.auth_config(config.id).await.unwrap(), Some(config));
-    assert_eq!(
-        store.credentials_of(instance.id).await.unwrap(),
-        entry.credentials
-    );
-    assert_eq!(
-        store.all_instances().await.unwrap(),
-        std::slice::from_ref(instance)
-    );
+    assert_eq!(store.credentials_of(instance.id).await.unwrap(), entry.credentials);
+    assert_eq!(store.all_instances().await.unwrap(), std::slice::from_ref(instance));
 }
 
 async fn a_refused_entry_leaves_nothing(place: Place) {
@@ -68,10 +46,7 @@ async fn a_refused_entry_leaves_nothing(place: Place) {
     let mut second = entry(&pair, "other");
     second.instance.slug = "weather".into();
     let refused = store.add_with_instance(&second).await.unwrap_err();
-    assert!(
-        matches!(&refused, StoreError::SlugTaken { slug } if slug == "weather"),
-        "{refused:?}"
-    );
+    assert!(matches!(&refused, StoreError::SlugTaken { slug } if slug == "weather"), "{refused:?}");
     assert_eq!(store.server(second.server.id).await.unwrap(), None);
     // The connection is free again.
     stored_instance(&store, &pair, "other").await;
@@ -86,23 +61,14 @@ async fn an_entry_is_replaced_in_place(place: Place) {
     entry.server.endpoint = "https://new.example/mcp".into();
     entry.credentials = vec![("C".into(), Secret::new("3"))];
     assert!(store.update_with_instance(&entry).await.unwrap());
-    assert_eq!(
-        store.server(entry.server.id).await.unwrap().unwrap().endpoint,
-        "https://new.example/mcp"
-    );
-    assert_eq!(
-        store.credentials_of(entry.instance.id).await.unwrap(),
-        entry.credentials
-    );
+    assert_eq!(store.server(entry.server.id).await.unwrap().unwrap().endpoint, "https://new.example/mcp");
+    assert_eq!(store.credentials_of(entry.instance.id).await.unwrap(), entry.credentials);
 
     let mut foreign = entry.clone();
     foreign.instance.person_id = pair.stranger;
     foreign.server.endpoint = "https://stolen.example/mcp".into();
     assert!(!store.update_with_instance(&foreign).await.unwrap());
-    assert_eq!(
-        store.server(entry.server.id).await.unwrap().unwrap().endpoint,
-        "https://new.example/mcp"
-    );
+    assert_eq!(store.server(entry.server.id).await.unwrap().unwrap().endpoint, "https://new.example/mcp");
 }
 
 async fn a_slug_is_taken_once_per_person_whatever_its_case(place: Place) {
@@ -110,28 +76,16 @@ async fn a_slug_is_taken_once_per_person_whatever_its_case(place: Place) {
     let pair = pair(&store).await;
     let first = stored_instance(&store, &pair, "GitHub").await;
     let again = InstanceRow::new(pair.owner, first.server_id, "github");
-    assert!(matches!(
-        store.add_instance(&again).await,
-        Err(StoreError::SlugTaken { .. })
-    ));
+    assert!(matches!(store.add_instance(&again).await, Err(StoreError::SlugTaken { .. })));
     let theirs = InstanceRow::new(pair.stranger, first.server_id, "github");
     store.add_instance(&theirs).await.unwrap();
 
     let mut second = InstanceRow::new(pair.owner, first.server_id, "github-2");
     store.add_instance(&second).await.unwrap();
-    let slugs: Vec<_> = store
-        .instances_of(pair.owner)
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|it| it.slug)
-        .collect();
+    let slugs: Vec<_> = store.instances_of(pair.owner).await.unwrap().into_iter().map(|it| it.slug).collect();
     assert_eq!(slugs, ["GitHub", "github-2"]);
     second.slug = "GITHUB".into();
-    assert!(matches!(
-        store.update_instance(&second).await,
-        Err(StoreError::SlugTaken { .. })
-    ));
+    assert!(matches!(store.update_instance(&second).await, Err(StoreError::SlugTaken { .. })));
 }
 
 async fn an_instance_is_invisible_to_another_person(place: Place) {
@@ -143,17 +97,8 @@ async fn an_instance_is_invisible_to_another_person(place: Place) {
     assert_eq!(store.instance_by_slug(pair.stranger, "mine").await.unwrap(), None);
     assert_eq!(store.instances_of(pair.stranger).await.unwrap(), []);
     assert!(!store.remove_instance(pair.stranger, id).await.unwrap());
-    assert!(
-        !store
-            .switch_instance(pair.stranger, id, Switch::Off)
-            .await
-            .unwrap()
-    );
-    let taken_over = InstanceRow {
-        person_id: pair.stranger,
-        name: "theirs".into(),
-        ..mine.clone()
-    };
+    assert!(!store.switch_instance(pair.stranger, id, Switch::Off).await.unwrap());
+    let taken_over = InstanceRow { person_id: pair.stranger, name: "theirs".into(), ..mine.clone() };
     assert!(!store.update_instance(&taken_over).await.unwrap());
     assert_eq!(store.instance(pair.owner, id).await.unwrap(), Some(mine));
 
@@ -167,35 +112,14 @@ async fn an_instance_remembers_how_it_does(place: Place) {
     let store = place.store().await;
     let pair = pair(&store).await;
     let mut mine = stored_instance(&store, &pair, "mine").await;
-    assert!(
-        store
-            .set_status(mine.id, "needs_reauth", Some("expired"))
-            .await
-            .unwrap()
-    );
-    assert!(
-        store
-            .set_capabilities(mine.id, &json!({"tools": {}}))
-            .await
-            .unwrap()
-    );
+    assert!(store.set_status(mine.id, "needs_reauth", Some("expired")).await.unwrap());
+    assert!(store.set_capabilities(mine.id, &json!({"tools": {}})).await.unwrap());
     mine.status = "needs_reauth".into();
     mine.last_error = Some("expired".into());
     mine.capabilities = Some(json!({"tools": {}}));
-    assert_eq!(
-        store.instance(pair.owner, mine.id).await.unwrap(),
-        Some(mine.clone())
-    );
+    assert_eq!(store.instance(pair.owner, mine.id).await.unwrap(), Some(mine.clone()));
     assert!(store.set_status(mine.id, "ready", None).await.unwrap());
-    assert_eq!(
-        store
-            .instance(pair.owner, mine.id)
-            .await
-            .unwrap()
-            .unwrap()
-            .last_error,
-        None
-    );
+    assert_eq!(store.instance(pair.owner, mine.id).await.unwrap().unwrap().last_error, None);
     assert!(!store.set_status(Uuid::now_v7(), "ready", None).await.unwrap());
 }
 
@@ -203,24 +127,11 @@ async fn removing_an_auth_config_keeps_its_instances(place: Place) {
     let store = place.store().await;
     let pair = pair(&store).await;
     let mut mine = stored_instance(&store, &pair, "mine").await;
-    let config = AuthConfigRow::new(
-        mine.server_id,
-        "header",
-        "key",
-        json!([{"in": "query", "key": "k"}]),
-    );
+    let config = AuthConfigRow::new(mine.server_id, "header", "key", json!([{"in": "query", "key": "k"}]));
     store.add_auth_config(&config).await.unwrap();
     mine.auth_config_id = Some(config.id);
     assert!(store.update_instance(&mine).await.unwrap());
     assert!(store.remove_auth_config(config.id).await.unwrap());
     assert!(!store.remove_auth_config(config.id).await.unwrap());
-    assert_eq!(
-        store
-            .instance(pair.owner, mine.id)
-            .await
-            .unwrap()
-            .unwrap()
-            .auth_config_id,
-        None
-    );
+    assert_eq!(store.instance(pair.owner, mine.id).await.unwrap().unwrap().auth_config_id, None);
 }

@@ -14,10 +14,7 @@ async fn the_first_start_makes_one_person_and_one_workspace(place: Place) {
     let person = store.person(solo.person_id).await.unwrap().unwrap();
     let workspace = store.workspace(solo.workspace_id).await.unwrap().unwrap();
     assert_eq!(person.role, "admin");
-    assert_eq!(
-        (workspace.name.as_str(), workspace.phase.as_str()),
-        ("home", "gamma")
-    );
+    assert_eq!((workspace.name.as_str(), workspace.phase.as_str()), ("home", "gamma"));
     assert_eq!(workspace.allowlist, None);
 }
 

@@ -42,10 +42,7 @@ pub(crate) fn on_postgres<F: Future<Output = ()>>(body: impl FnOnce(Place) -> F)
     let url = format!("{address}{separator}options=-csearch_path%3D{schema}");
     let runtime = runtime();
     runtime.block_on(administer(&address, format!("CREATE SCHEMA {schema}")));
-    let place = Place {
-        url,
-        folder: TempDir::new().unwrap(),
-    };
+    let place = Place { url, folder: TempDir::new().unwrap() };
     let outcome = catch_unwind(AssertUnwindSafe(|| runtime.block_on(body(place))));
     runtime.block_on(administer(&address, format!("DROP SCHEMA {schema} CASCADE")));
     if let Err(panic) = outcome {
@@ -55,10 +52,7 @@ pub(crate) fn on_postgres<F: Future<Output = ()>>(body: impl FnOnce(Place) -> F)
 
 async fn administer(address: &str, statement: String) {
     let mut connection = PgConnection::connect(address).await.unwrap();
-    sqlx::raw_sql(AssertSqlSafe(statement))
-        .execute(&mut connection)
-        .await
-        .unwrap();
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 }
 
@@ -79,11 +73,7 @@ pub(crate) async fn pair(store: &Store) -> Pair {
     let workspace = store.add_workspace("team", "beta").await.unwrap();
     store.add_member(workspace, owner, "member").await.unwrap();
     store.add_member(workspace, stranger, "member").await.unwrap();
-    Pair {
-        owner,
-        stranger,
-        workspace,
-    }
+    Pair { owner, stranger, workspace }
 }
 
 /// A private server of `owner` with one instance, not stored yet.
@@ -92,12 +82,7 @@ pub(crate) fn entry(pair: &Pair, name: &str) -> Entry {
     server.workspace_id = Some(pair.workspace);
     server.owner_id = Some(pair.owner);
     let instance = InstanceRow::new(pair.owner, server.id, name);
-    Entry {
-        server,
-        auth_config: None,
-        instance,
-        credentials: Vec::new(),
-    }
+    Entry { server, auth_config: None, instance, credentials: Vec::new() }
 }
 
 /// The same, stored; the instance comes back.

@@ -18,9 +18,7 @@ fn mode(path: &Path) -> u32 {
 fn the_first_start_makes_a_key_file_only_its_owner_reads() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("new/secret.key");
-    let sealed = SecretBox::load_or_create(&path)
-        .unwrap()
-        .seal("a", &Secret::new("x"));
+    let sealed = SecretBox::load_or_create(&path).unwrap().seal("a", &Secret::new("x"));
     assert_eq!(mode(&path), 0o600);
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     let again = SecretBox::load_or_create(&path).unwrap();
@@ -32,9 +30,8 @@ fn processes_that_start_at_once_share_one_key() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("secret.key");
     let boxes: Vec<_> = std::thread::scope(|scope| {
-        let starts: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| SecretBox::load_or_create(&path).unwrap()))
-            .collect();
+        let starts: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| SecretBox::load_or_create(&path).unwrap())).collect();
         starts.into_iter().map(|it| it.join().unwrap()).collect()
     });
     let sealed = boxes[0].seal("a", &Secret::new("x"));
@@ -55,21 +52,14 @@ fn a_key_file_that_others_can_read_is_tightened() {
 fn an_old_key_still_opens_after_a_new_one_is_put_first() {
     let folder = TempDir::new().unwrap();
     let (old, new) = (folder.path().join("old"), folder.path().join("new"));
-    let sealed = SecretBox::load_or_create(&old)
-        .unwrap()
-        .seal("a", &Secret::new("x"));
+    let sealed = SecretBox::load_or_create(&old).unwrap().seal("a", &Secret::new("x"));
     SecretBox::load_or_create(&new).unwrap();
     let both = fs::read_to_string(&new).unwrap() + &fs::read_to_string(&old).unwrap();
     fs::write(&new, both).unwrap();
     let rotated = SecretBox::load_or_create(&new).unwrap();
     assert_eq!(rotated.open("a", &sealed).unwrap(), Secret::new("x"));
     let fresh = rotated.seal("a", &Secret::new("y"));
-    assert!(
-        SecretBox::load_or_create(&old)
-            .unwrap()
-            .open("a", &fresh)
-            .is_err()
-    );
+    assert!(SecretBox::load_or_create(&old).unwrap().open("a", &fresh).is_err());
 }
 
 #[test]
@@ -94,10 +84,7 @@ fn a_value_opens_only_unchanged_and_in_its_own_place() {
 fn a_damaged_key_file_is_refused_in_one_sentence() {
     let key = "0".repeat(64);
     check("", &expect!["key file `FILE` is damaged: it holds no key"]);
-    check(
-        "abc",
-        &expect!["key file `FILE` is damaged: line 1 is not `kid:key` with 64 hexadecimal digits"],
-    );
+    check("abc", &expect!["key file `FILE` is damaged: line 1 is not `kid:key` with 64 hexadecimal digits"]);
     check(
         &format!("a:{key}\n\nb:{}", &key[1..]),
         &expect!["key file `FILE` is damaged: line 3 is not `kid:key` with 64 hexadecimal digits"],

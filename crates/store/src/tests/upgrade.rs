@@ -23,11 +23,7 @@ on_both!(
 const ROWS: &[&str] = &[include_str!("rows/0001.sql")];
 
 async fn every_earlier_version_keeps_its_rows(place: Place) {
-    assert_eq!(
-        ROWS.len(),
-        MIGRATIONS.len(),
-        "a migration brings rows for its test"
-    );
+    assert_eq!(ROWS.len(), MIGRATIONS.len(), "a migration brings rows for its test");
     for version in 0..=MIGRATIONS.len() {
         let url = fresh(&place, version).await;
         let db = connect(&url).await.unwrap();
@@ -37,10 +33,7 @@ async fn every_earlier_version_keeps_its_rows(place: Place) {
             tx.script(rows).await.unwrap();
         }
         tx.commit().await.unwrap();
-        let tables: Vec<&str> = MIGRATIONS[..version]
-            .iter()
-            .flat_map(|text| tables(text))
-            .collect();
+        let tables: Vec<&str> = MIGRATIONS[..version].iter().flat_map(|text| tables(text)).collect();
         let mut before = Vec::new();
         for table in &tables {
             let columns = columns(&db, table).await;
@@ -51,11 +44,7 @@ async fn every_earlier_version_keeps_its_rows(place: Place) {
         let store = Store::open(&url, SecretBox::in_memory()).await.unwrap();
         for (table, rows, columns) in before {
             assert!(!rows.is_empty(), "no row for `{table}`");
-            assert_eq!(
-                dump(&store.db, table, &columns).await,
-                rows,
-                "`{table}` since version {version}"
-            );
+            assert_eq!(dump(&store.db, table, &columns).await, rows, "`{table}` since version {version}");
         }
         store.solo_person().await.unwrap();
         store.close().await;
@@ -75,10 +64,7 @@ async fn a_database_from_the_future_is_refused(place: Place) {
 }
 
 async fn a_failed_upgrade_leaves_the_database_as_it_was(place: Place) {
-    let broken: &[&str] = Box::leak(Box::new([
-        MIGRATIONS[0],
-        "CREATE TABLE half (id TEXT); CREATE TABEL x",
-    ]));
+    let broken: &[&str] = Box::leak(Box::new([MIGRATIONS[0], "CREATE TABLE half (id TEXT); CREATE TABEL x"]));
     let db = connect(&place.url).await.unwrap();
     let error = migrate(&db, broken).await.unwrap_err();
     assert_eq!(error.to_string(), "cannot bring the database to version 2");
@@ -97,10 +83,7 @@ async fn opening_twice_changes_nothing(place: Place) {
 #[test]
 fn migrations_only_add() {
     for text in MIGRATIONS {
-        let code: String = text
-            .lines()
-            .filter(|it| !it.trim_start().starts_with("--"))
-            .collect();
+        let code: String = text.lines().filter(|it| !it.trim_start().starts_with("--")).collect();
         let code = code.to_uppercase();
         for taking in ["DROP", "ALTER COLUMN", "RENAME", "TRUNCATE", "DELETE FROM"] {
             assert!(!code.contains(taking), "a migration must not {taking}");
@@ -111,10 +94,7 @@ fn migrations_only_add() {
 #[test]
 fn every_migration_file_is_built_in_and_numbered() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|it| it.unwrap().path())
-        .collect();
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
     files.sort();
     assert_eq!(files.len(), MIGRATIONS.len());
     for (number, (file, text)) in (1..).zip(files.iter().zip(MIGRATIONS)) {
@@ -140,8 +120,7 @@ async fn fresh(place: &Place, version: usize) -> String {
 }
 
 fn tables(text: &'static str) -> impl Iterator<Item = &'static str> {
-    text.lines()
-        .filter_map(|it| it.strip_prefix("CREATE TABLE ")?.split([' ', '(']).next())
+    text.lines().filter_map(|it| it.strip_prefix("CREATE TABLE ")?.split([' ', '(']).next())
 }
 
 async fn columns(db: &Db, table: &str) -> Vec<String> {
@@ -156,15 +135,9 @@ async fn columns(db: &Db, table: &str) -> Vec<String> {
 }
 
 async fn dump(db: &Db, table: &str, columns: &[String]) -> Vec<Vec<Option<String>>> {
-    let list: Vec<_> = columns
-        .iter()
-        .map(|it| format!("CAST({it} AS TEXT) AS {it}"))
-        .collect();
+    let list: Vec<_> = columns.iter().map(|it| format!("CAST({it} AS TEXT) AS {it}")).collect();
     let sql = Sql::new(String::leak(format!("SELECT {} FROM {table}", list.join(", "))));
-    let mut rows = sql
-        .all(db, |row| columns.iter().map(|it| row.maybe_text(it)).collect())
-        .await
-        .unwrap();
+    let mut rows = sql.all(db, |row| columns.iter().map(|it| row.maybe_text(it)).collect()).await.unwrap();
     rows.sort();
     rows
 }
