@@ -1,2 +1,79 @@
-//! placeholder
-fn main() {}
+//! Starts the hub, and talks to people: the binary `toolgrove`.
+
+mod api;
+mod args;
+mod commands;
+mod declared;
+mod failure;
+mod forward;
+mod lock;
+mod near;
+mod paths;
+mod printer;
+mod socket;
+mod start;
+mod table;
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use self::args::{Args, Command};
+use self::failure::{Exit, Failure};
+use self::paths::Paths;
+use self::printer::Printer;
+
+fn main() -> ExitCode {
+    // A shepherd is started once per server: it must cost nothing, so it comes before everything else.
+    let mut argv = std::env::args_os().skip(1);
+    if argv.next().is_some_and(|it| it == start::SHEPHERD) {
+        return toolgrove_upstream::shepherd::run(argv.collect::<Vec<OsString>>());
+    }
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return Printer::usage(&error),
+    };
+    let printer = Printer::new(args.json);
+    match run(args.command, &printer) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            printer.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
+    start_log(&command)?;
+    let paths = Paths::find()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::io("cannot start the runtime", &error))?;
+    let done = runtime.block_on(commands::run(command, &paths, printer));
+    // A thread may still sit on stdin.
+    runtime.shutdown_background();
+    done
+}
+
+/// The log goes to stderr: what is asked for with `TOOLGROVE_LOG`, else what such a command should say.
+fn start_log(command: &Command) -> Result<(), Failure> {
+    let default = match command {
+        Command::Serve(_) => "info,sqlx=warn",
+        _ => "warn",
+    };
+    let wanted = std::env::var("TOOLGROVE_LOG").ok().filter(|it| !it.trim().is_empty());
+    let filter = EnvFilter::try_new(wanted.as_deref().unwrap_or(default))
+        .map_err(|error| Failure::usage(format!("`TOOLGROVE_LOG` cannot be read: {error}")))?;
+    let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(coloured)
+        .with_target(false)
+        .init();
+    Ok(())
+}

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use toolgrove_core::Error;
 use toolgrove_core::event::{News, Report};
 use toolgrove_core::instance::Instance;
 
-use crate::web::Dial;
 use crate::log_tail::LogTail;
 use crate::pool::PoolOptions;
+use crate::web::Dial;
 
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -39,8 +41,14 @@ impl Context {
         Error::Garbled { slug: self.instance.slug.clone(), problem: problem.into() }
     }
 
-    pub(crate) fn timeout(&self, after: std::time::Duration) -> Error {
+    pub(crate) fn timeout(&self, after: Duration) -> Error {
         Error::Timeout { slug: self.instance.slug.clone(), ms: after.as_millis() as u64 }
+    }
+
+    /// When a clock started now runs out.
+    pub(crate) fn deadline(after: Duration) -> Instant {
+        const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+        Instant::now() + after.min(FAR)
     }
 
     pub(crate) fn too_large(&self) -> Error {
@@ -65,5 +73,48 @@ pub(crate) struct LiveFeed(Arc<Context>);
 impl Drop for LiveFeed {
     fn drop(&mut self) {
         self.0.feeds.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use toolgrove_core::instance::{EraSetting, Switch, Transport};
+    use toolgrove_wire::modern::Implementation;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::pool::ShepherdCommand;
+
+    /// For what needs to know whom it serves, and nothing else.
+    pub(crate) fn context() -> Arc<Context> {
+        let options = PoolOptions {
+            shepherd: ShepherdCommand { program: "none".into(), args: Vec::new() },
+            client: Implementation { name: "t".into(), version: "1".into() },
+            body_limit: 1 << 20,
+            idle: Duration::from_secs(1),
+            reports: tokio::sync::mpsc::unbounded_channel().0,
+            now: || 0,
+        };
+        let instance = Instance {
+            id: Uuid::nil(),
+            person: Uuid::nil(),
+            server: Uuid::nil(),
+            slug: "s".into(),
+            server_name: "s".into(),
+            transport: Transport::Impossible { kind: "test", problem: String::new() },
+            era: EraSetting::Auto,
+            protocol: None,
+            verdict: None,
+            timeout: Duration::from_secs(1),
+            switch: Switch::On,
+            revision: 1,
+        };
+        Arc::new(Context {
+            instance: Arc::new(instance),
+            options: Arc::new(options),
+            dial: Arc::new(Dial::new()),
+            tail: Arc::default(),
+            feeds: AtomicUsize::new(0),
+        })
     }
 }

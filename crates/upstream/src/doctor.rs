@@ -45,7 +45,11 @@ async fn way_to(url: &Url) -> Vec<Step> {
         step("DNS", async {
             let found = lookup_host((host.as_str(), port)).await.map_err(|it| it.to_string())?;
             let addresses: Vec<_> = found.map(|it| it.ip().to_string()).collect();
-            if addresses.is_empty() { Err(format!("`{host}` has no address")) } else { Ok(addresses.join(", ")) }
+            if addresses.is_empty() {
+                Err(format!("`{host}` has no address"))
+            } else {
+                Ok(addresses.join(", "))
+            }
         })
         .await,
     ];
@@ -75,7 +79,10 @@ async fn handshake(url: &Url) -> Result<String, String> {
 }
 
 async fn open_socket(path: &Path) -> Result<String, String> {
-    UnixStream::connect(path).await.map(|_| format!("connected to {}", path.display())).map_err(|it| it.to_string())
+    UnixStream::connect(path)
+        .await
+        .map(|_| format!("connected to {}", path.display()))
+        .map_err(|it| it.to_string())
 }
 
 /// Whether the program can be found, as a shell would look for it.
@@ -90,13 +97,17 @@ fn program(command: &Command) -> Step {
     };
     match found {
         Some(place) => Step { name: "program", ok: true, detail: place.display().to_string(), ms: 0 },
-        None => Step { name: "program", ok: false, detail: format!("`{}` was not found", command.program), ms: 0 },
+        None => {
+            Step { name: "program", ok: false, detail: format!("`{}` was not found", command.program), ms: 0 }
+        }
     }
 }
 
 async fn step(name: &'static str, work: impl Future<Output = Result<String, String>>) -> Step {
     let started = Instant::now();
-    let result = timeout(PATIENCE, work).await.unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())));
+    let result = timeout(PATIENCE, work)
+        .await
+        .unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())));
     let ms = started.elapsed().as_millis() as u64;
     match result {
         Ok(detail) => Step { name, ok: true, detail, ms },
@@ -146,7 +157,10 @@ pub fn advice(instance: &Instance, steps: &[Step]) -> String {
         "setup" => failed.detail.clone(),
         "DNS" => "check the host name in the server's URL, and whether this machine can look up names".into(),
         "TCP" => "start the server, or check host and port in its URL".into(),
-        "TLS" => "the server's certificate is not trusted here; renew it or add its authority to this machine".into(),
+        "TLS" => {
+            "the server's certificate is not trusted here; renew it or add its authority to this machine"
+                .into()
+        }
         "program" => "install the program, or give its full path in `command`".into(),
         "socket" => "start the server that owns the socket, or correct the path".into(),
         "auth" => format!("check the credentials of `{slug}`"),

@@ -10,9 +10,9 @@ use std::time::Duration;
 use toolgrove_core::Error;
 use toolgrove_core::event::Events;
 use toolgrove_core::instance::{Era, EraSetting, Instance, Verdict};
+use toolgrove_wire::Raw;
 use toolgrove_wire::legacy::{self, Version};
 use toolgrove_wire::modern::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
-use toolgrove_wire::Raw;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -46,9 +46,10 @@ pub(crate) enum Trust {
 impl Plan {
     pub(crate) fn of(instance: &Instance, known: Option<&Verdict>, now_ms: i64) -> Self {
         if let Some(version) = instance.protocol.clone() {
-            return match version.as_str() >= modern::VERSION {
-                true => Self::Modern { version, trust: Trust::Told },
-                false => Self::Legacy { version, trust: Trust::Told },
+            return if version.as_str() >= modern::VERSION {
+                Self::Modern { version, trust: Trust::Told }
+            } else {
+                Self::Legacy { version, trust: Trust::Told }
             };
         }
         let offer = || Version::LATEST.as_str().to_owned();
@@ -64,6 +65,13 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Whether what is found may differ from what was planned.
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(self, Self::Modern { trust: Trust::Told, .. } | Self::Legacy { trust: Trust::Told, .. })
+    }
+}
+
 /// What was agreed with a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
@@ -74,6 +82,8 @@ pub(crate) struct Session {
     pub(crate) server_info: Option<Raw>,
     pub(crate) instructions: Option<String>,
     pub(crate) evidence: String,
+    /// Whether the server was asked about itself, as opposed to taken for what it was before.
+    pub(crate) introduced: bool,
 }
 
 impl Session {
@@ -87,11 +97,13 @@ impl Session {
             server_info: None,
             instructions: None,
             evidence: evidence.into(),
+            introduced: false,
         }
     }
 
     /// Takes over what a `DiscoverResult` says.
     pub(crate) fn discovered(mut self, result: &Raw) -> Self {
+        self.introduced = true;
         self.capabilities = object(result, "capabilities");
         self.instructions = result.get_text("instructions");
         self.server_info = result.get("_meta").and_then(|it| it.get(modern::KEY_SERVER));
@@ -99,10 +111,16 @@ impl Session {
     }
 
     /// What an `InitializeResult` says. An unknown revision is refused.
-    pub(crate) fn initialized(context: &Context, result: &Raw, evidence: impl Into<String>) -> Result<Self, Error> {
+    pub(crate) fn initialized(
+        context: &Context,
+        result: &Raw,
+        evidence: impl Into<String>,
+    ) -> Result<Self, Error> {
         let version = result.get_text("protocolVersion").unwrap_or_default();
         if Version::parse(&version).is_none() {
-            return Err(context.garbled(format!("it answered with the protocol revision `{version}`, which Toolgrove does not know")));
+            return Err(context.garbled(format!(
+                "it answered with the protocol revision `{version}`, which Toolgrove does not know"
+            )));
         }
         Ok(Self {
             era: Era::Legacy,
@@ -112,6 +130,7 @@ impl Session {
             server_info: result.get("serverInfo"),
             instructions: result.get_text("instructions"),
             evidence: evidence.into(),
+            introduced: true,
         })
     }
 
@@ -146,9 +165,13 @@ pub(crate) fn find(context: &Context, answer: Result<Raw, Failure>, version: &st
 }
 
 fn find_in_result(context: &Context, result: &Raw, version: &str) -> Finding {
-    let Some(versions) = result.get("supportedVersions").filter(Raw::is_array) else { return Finding::Legacy };
+    let Some(versions) = result.get("supportedVersions").filter(Raw::is_array) else {
+        return Finding::Legacy;
+    };
     match offers(&versions, version) {
-        Offer::Ours => Finding::Modern(Session::modern(context, version, "answered server/discover").discovered(result)),
+        Offer::Ours => {
+            Finding::Modern(Session::modern(context, version, "answered server/discover").discovered(result))
+        }
         Offer::Legacy => Finding::Legacy,
         Offer::Unknown(versions) => Finding::Nothing(unknown(context, &versions)),
     }
@@ -165,13 +188,19 @@ fn find_in_error(context: &Context, error: Error, version: &str) -> Finding {
         (UNSUPPORTED_VERSION, Some(data)) => match data.get("supported").map(|it| offers(&it, version)) {
             Some(Offer::Legacy) => Finding::Legacy,
             Some(Offer::Unknown(versions)) => Finding::Nothing(unknown(context, &versions)),
-            Some(Offer::Ours) | None => Finding::Modern(Session::modern(context, version, format!("answered {code}"))),
+            Some(Offer::Ours) | None => {
+                Finding::Modern(Session::modern(context, version, format!("answered {code}")))
+            }
         },
         (HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION, _) => {
             Finding::Modern(Session::modern(context, version, format!("answered {code}")))
         }
-        (-32001 | -32003 | -32004, Some(data)) if data.get("supported").or_else(|| data.get("requiredCapabilities")).is_some() => {
-            Finding::Nothing(context.garbled("it speaks a pre-release of 2026-07-28, which is not supported").into())
+        (-32001 | -32003 | -32004, Some(data))
+            if data.get("supported").or_else(|| data.get("requiredCapabilities")).is_some() =>
+        {
+            Finding::Nothing(
+                context.garbled("it speaks a pre-release of 2026-07-28, which is not supported").into(),
+            )
         }
         _ => Finding::Legacy,
     }
@@ -194,7 +223,9 @@ fn offers(versions: &Raw, version: &str) -> Offer {
 }
 
 fn unknown(context: &Context, versions: &str) -> Failure {
-    context.garbled(format!("it speaks only the protocol revisions {versions}, which Toolgrove does not know")).into()
+    context
+        .garbled(format!("it speaks only the protocol revisions {versions}, which Toolgrove does not know"))
+        .into()
 }
 
 pub(crate) fn handshake<'a>(method: &'static str, params: &'a Raw, timeout: Duration) -> Ask<'a> {
@@ -210,7 +241,8 @@ pub(crate) fn initialize_params(context: &Context, version: &str) -> Raw {
 /// Agrees on an era over lines. [`Failure::Lost`] means that the other side closed the connection.
 pub(crate) async fn negotiate(mux: &Arc<Mux>, plan: &Plan, start: Duration) -> Result<Session, Failure> {
     match plan {
-        Plan::Legacy { version, trust } => match initialize(mux, version, start, "answered initialize").await {
+        Plan::Legacy { version, trust } => match initialize(mux, version, start, "answered initialize").await
+        {
             Err(Failure::Final(error @ Error::Server { .. })) if *trust == Trust::Found => {
                 match discover(mux, modern::VERSION, start).await {
                     Finding::Modern(session) => Ok(session),
@@ -221,7 +253,9 @@ pub(crate) async fn negotiate(mux: &Arc<Mux>, plan: &Plan, start: Duration) -> R
         },
         Plan::Modern { version, trust: Trust::Told } => match discover(mux, version, start).await {
             Finding::Modern(session) => Ok(session),
-            Finding::Legacy => Err(mux.context.garbled(format!("it does not speak the protocol revision {version}")).into()),
+            Finding::Legacy => {
+                Err(mux.context.garbled(format!("it does not speak the protocol revision {version}")).into())
+            }
             Finding::Nothing(failure) => Err(failure),
         },
         Plan::Probe | Plan::Modern { .. } => probe(mux, start).await,
@@ -235,7 +269,12 @@ async fn discover(mux: &Arc<Mux>, version: &str, start: Duration) -> Finding {
     find(&mux.context, answer, version)
 }
 
-async fn initialize(mux: &Arc<Mux>, version: &str, start: Duration, evidence: &str) -> Result<Session, Failure> {
+async fn initialize(
+    mux: &Arc<Mux>,
+    version: &str,
+    start: Duration,
+    evidence: &str,
+) -> Result<Session, Failure> {
     let params = initialize_params(&mux.context, version);
     let result = mux.ask(&Speech::Legacy, &handshake(INITIALIZE, &params, start)).await?;
     let session = Session::initialized(&mux.context, &result, evidence)?;
@@ -312,3 +351,6 @@ pub(crate) fn is_other_era(era: Era, status: u16, error: &Error) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Reaches out. Opens links to servers, keeps them, and sends requests over them; decides nothing about tools.
 //!
-//! [`Pool`] is the door: instance → link. A [`link`] is one live connection of one kind; its era is found out once
-//! ([`era`]) and everything a caller sends or gets back stays raw bytes.
+//! [`Pool`] is the door: instance → link. A link is one live connection of one kind; its era is found out once
+//! (`era`) and everything a caller sends or gets back stays raw bytes.
 
 mod context;
 pub mod doctor;
@@ -9,7 +9,6 @@ mod dotenv;
 mod era;
 mod failure;
 mod feed;
-mod web;
 mod link;
 mod lists;
 mod log_tail;
@@ -17,5 +16,6 @@ mod mux;
 mod pool;
 pub mod shepherd;
 mod speech;
+mod web;
 
 pub use pool::{Pool, PoolOptions, ShepherdCommand};

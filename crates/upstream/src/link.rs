@@ -96,7 +96,9 @@ pub(crate) async fn open(
 ) -> Result<Link, Error> {
     match &context.instance.transport {
         Transport::Stdio(command) => stdio::open(context, command, plan).await,
-        Transport::Unix(reach) if reach.framing == UnixFraming::Lines => unix::open(context, reach, plan).await,
+        Transport::Unix(reach) if reach.framing == UnixFraming::Lines => {
+            unix::open(context, reach, plan).await
+        }
         Transport::Unix(reach) => {
             let endpoint = crate::web::Endpoint::of_socket(context, reach)?;
             http::open(context, endpoint, plan, known, chat).await
@@ -120,10 +122,10 @@ impl Link {
             Plan::Probe => Trust::Found,
         };
         // A legacy server speaks unasked wherever it can: the connection itself is the feed.
-        if let (Era::Legacy, Some(mux)) = (session.era, kind.mux()) {
-            if Announced::read(&session.capabilities).complete {
-                mux.is_feed();
-            }
+        if let (Era::Legacy, Some(mux)) = (session.era, kind.mux())
+            && Announced::read(&session.capabilities).complete
+        {
+            mux.is_feed();
         }
         Self {
             context: context.clone(),
@@ -143,6 +145,11 @@ impl Link {
             Kind::Http(_) if self.session.era == Era::Modern => Sharing::Instance,
             Kind::Http(_) | Kind::Sse(_) => Sharing::Chat,
         }
+    }
+
+    /// Whether its connection can be lost without the link being lost.
+    pub(crate) fn is_stateless(&self) -> bool {
+        matches!(self.kind, Kind::Http(_))
     }
 
     /// Sends a caller's request.
@@ -187,7 +194,9 @@ impl Link {
             {
                 Failure::OtherEra(era::without_hop_codes(error))
             }
-            Failure::Refused { status, error } => Failure::Refused { status, error: era::without_hop_codes(error) },
+            Failure::Refused { status, error } => {
+                Failure::Refused { status, error: era::without_hop_codes(error) }
+            }
             Failure::Final(error) => Failure::Final(era::without_hop_codes(error)),
             other => other,
         })
@@ -224,8 +233,12 @@ impl Link {
         let speech = self.session.speech.clone();
         *feed = Some(match &self.kind {
             Kind::Http(http) => Task::spawn("listen", http.listen(announced)),
-            Kind::Stdio(stdio) => Task::spawn("listen", feed::listen(stdio.lines.mux.clone(), speech, announced)),
-            Kind::Unix(socket) => Task::spawn("listen", feed::listen(socket.lines.mux.clone(), speech, announced)),
+            Kind::Stdio(stdio) => {
+                Task::spawn("listen", feed::listen(stdio.lines.mux.clone(), speech, announced))
+            }
+            Kind::Unix(socket) => {
+                Task::spawn("listen", feed::listen(socket.lines.mux.clone(), speech, announced))
+            }
             // HTTP+SSE is never modern.
             Kind::Sse(_) => return,
         });

@@ -1,6 +1,7 @@
 //! Everything a server offers: its lists, page by page, and what it says about itself.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use futures::future::join_all;
 use toolgrove_core::call::Discovery;
@@ -13,6 +14,7 @@ use crate::failure::Failure;
 use crate::link::Link;
 
 const MOST_PAGES: usize = 1000;
+const FRESH: Duration = Duration::from_secs(2);
 
 /// One list, all its pages. A page without the member is empty; a cursor that comes again is the end.
 pub(crate) async fn list(link: &Link, kind: ListKind) -> Result<Vec<Raw>, Failure> {
@@ -39,6 +41,8 @@ pub(crate) async fn list(link: &Link, kind: ListKind) -> Result<Vec<Raw>, Failur
 pub(crate) async fn discover(link: &Link, now_ms: i64) -> Result<Discovery, Failure> {
     let session = match link.session.era {
         Era::Legacy => link.session.clone(),
+        // Opened for this very question.
+        Era::Modern if link.session.introduced && link.age() < FRESH => link.session.clone(),
         Era::Modern => {
             let result = link.fetch(DISCOVER, &Raw::empty_object()).await?;
             link.session.clone().discovered(&result)
@@ -53,7 +57,9 @@ pub(crate) async fn discover(link: &Link, now_ms: i64) -> Result<Discovery, Fail
     for (kind, result) in lists {
         match result {
             // These say something about the link, not about the list.
-            Err(failure @ (Failure::Untaken(_) | Failure::OtherEra(_) | Failure::Lost(_))) => return Err(failure),
+            Err(failure @ (Failure::Untaken(_) | Failure::OtherEra(_) | Failure::Lost(_))) => {
+                return Err(failure);
+            }
             result => kept.push((kind, result.map_err(Failure::into_error))),
         }
     }

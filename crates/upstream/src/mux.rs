@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 use toolgrove_core::Error;
 use toolgrove_core::event::{Event, Events};
 use toolgrove_wire::envelope::{self, METHOD_NOT_FOUND, UnknownId};
@@ -269,7 +269,8 @@ impl Ticket {
             Ok(Ok(())) => {}
             Ok(Err(_)) => {
                 // The writer has gone; the reader, which knows why, may come a moment later.
-                let error = self.mux.ended().unwrap_or_else(|| self.mux.context.unreachable("the link was closed"));
+                let error =
+                    self.mux.ended().unwrap_or_else(|| self.mux.context.unreachable("the link was closed"));
                 return Err(Failure::Untaken(error));
             }
             Err(_) => return Err(self.mux.context.timeout(ask.timeout).into()),
@@ -282,7 +283,7 @@ impl Ticket {
 
     /// Waits for the answer; progress restarts the clock.
     pub(crate) async fn wait(mut self, timeout: Duration) -> Result<Raw, Failure> {
-        let clock = sleep_until(Instant::now() + timeout);
+        let clock = sleep_until(Context::deadline(timeout));
         tokio::pin!(clock);
         loop {
             tokio::select! {
@@ -292,7 +293,7 @@ impl Ticket {
                     let closed = || Err(Failure::Lost(self.mux.context.unreachable("the link was closed")));
                     return answer.unwrap_or_else(|_| closed());
                 }
-                () = self.heard.notified() => clock.as_mut().reset(Instant::now() + timeout),
+                () = self.heard.notified() => clock.as_mut().reset(Context::deadline(timeout)),
                 () = &mut clock => {
                     if self.on_drop != OnDrop::Forget {
                         self.on_drop = OnDrop::Cancel("the call timed out");
@@ -327,7 +328,9 @@ impl Drop for Ticket {
 
 /// Puts a message into the outbox from where nothing may wait.
 fn send_soon(outbox: mpsc::Sender<Outbound>, body: Bytes) {
-    let Err(mpsc::error::TrySendError::Full(outbound)) = outbox.try_send(Outbound { id: None, body }) else { return };
+    let Err(mpsc::error::TrySendError::Full(outbound)) = outbox.try_send(Outbound { id: None, body }) else {
+        return;
+    };
     if tokio::runtime::Handle::try_current().is_ok() {
         toolgrove_core::task::spawn("outbox", async move {
             let _ = outbox.send(outbound).await;
@@ -354,3 +357,6 @@ pub(crate) fn answer(id: &Id, method: &str) -> Bytes {
 pub(crate) fn server_error(error: RpcError) -> Error {
     Error::Server { code: error.code, message: error.message, data: error.data }
 }
+
+#[cfg(test)]
+mod tests;

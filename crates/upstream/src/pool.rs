@@ -5,6 +5,7 @@ mod entry;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -21,10 +22,10 @@ use uuid::Uuid;
 
 use self::entry::{Entry, Patience, Tries};
 use crate::context::Context;
-use crate::web::Dial;
 use crate::link::HUB_CHAT;
 use crate::lists;
 use crate::log_tail::LogTail;
+use crate::web::Dial;
 
 /// What a pool needs to know about the hub.
 #[derive(Debug, Clone)]
@@ -58,6 +59,8 @@ struct Inner {
     dial: Arc<Dial>,
     entries: RwLock<HashMap<Uuid, Arc<Entry>>>,
     tails: Mutex<HashMap<Uuid, Arc<LogTail>>>,
+    /// Whether idle links are being looked for; not before there is one.
+    swept: AtomicBool,
 }
 
 impl Pool {
@@ -67,6 +70,7 @@ impl Pool {
             dial: Arc::new(Dial::new()),
             entries: RwLock::default(),
             tails: Mutex::default(),
+            swept: AtomicBool::new(false),
         }))
     }
 
@@ -100,7 +104,7 @@ impl Pool {
             if let Some(entry) = entries.get(&instance.id).filter(|it| it.revision() >= instance.revision) {
                 return entry.clone();
             }
-            if entries.is_empty() {
+            if !self.0.swept.swap(true, Ordering::Relaxed) {
                 spawn("idle-links", close_idle(Arc::downgrade(&self.0)));
             }
             let fresh = Arc::new(Entry::new(Context {
@@ -125,7 +129,12 @@ impl Pool {
 }
 
 impl Links for Pool {
-    async fn request(&self, instance: &Arc<Instance>, outgoing: Outgoing, events: Events) -> Result<Raw, Error> {
+    async fn request(
+        &self,
+        instance: &Arc<Instance>,
+        outgoing: Outgoing,
+        events: Events,
+    ) -> Result<Raw, Error> {
         let entry = self.entry(instance);
         let mut tries = Tries::new(outgoing.repeatable);
         loop {
@@ -174,7 +183,7 @@ impl Links for Pool {
     }
 }
 
-/// Closes idle links until the pool is gone or empty.
+/// Closes idle links until the pool is gone.
 async fn close_idle(pool: Weak<Inner>) {
     loop {
         let Some(idle) = pool.upgrade().map(|it| it.options.idle) else { return };
@@ -182,9 +191,6 @@ async fn close_idle(pool: Weak<Inner>) {
         let Some(pool) = pool.upgrade() else { return };
         let entries: Vec<_> = {
             let entries = pool.entries.read().unwrap_or_else(PoisonError::into_inner);
-            if entries.is_empty() {
-                return;
-            }
             entries.values().cloned().collect()
         };
         for entry in entries {

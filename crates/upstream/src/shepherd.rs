@@ -70,7 +70,7 @@ mod imp {
 
         let (tx, events) = channel();
         start("wait", tx.clone(), move |tx| reap(server, tx));
-        start("poll", tx, |tx| watch_hub(tx));
+        start("poll", tx, watch_hub);
         let mut code = None;
         match events.recv() {
             Ok(Event::Exited(exited)) => code = Some(exited),

@@ -31,7 +31,9 @@ pub(crate) enum Leaving {
 pub(crate) enum Speech {
     Legacy,
     /// The members every request has in `_meta`, written once.
-    Modern { meta: Bytes },
+    Modern {
+        meta: Bytes,
+    },
 }
 
 impl Speech {
@@ -43,68 +45,53 @@ impl Speech {
             (modern::KEY_CAPABILITIES, Raw::empty_object()),
         ];
         let object = Raw::empty_object();
-        let object = entries.into_iter().fold(Edit::of(&object), |edit, (key, value)| edit.set(key, value)).done();
+        let object =
+            entries.into_iter().fold(Edit::of(&object), |edit, (key, value)| edit.set(key, value)).done();
         Self::Modern { meta: object.bytes().slice(1..object.bytes().len() - 1) }
     }
 
     /// The whole body of a request. Parameters without `_meta`, the usual case, are copied once.
     pub(crate) fn request(&self, id: u64, ask: &Ask<'_>) -> Bytes {
-        let meta = self.meta(id, ask);
         let params = ask.params.bytes();
-        let mut out = BytesMut::with_capacity(params.len() + meta.len() + ask.method.len() + 96);
+        let own_size = if let Self::Modern { meta } = self { meta.len() + 96 } else { 0 };
+        let mut out = BytesMut::with_capacity(params.len() + own_size + ask.method.len() + 128);
         out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         put_number(&mut out, id);
         out.put_slice(b",\"method\":\"");
         out.put_slice(ask.method.as_bytes());
         out.put_slice(b"\",\"params\":");
-        match meta.is_empty() {
-            true => out.put_slice(params),
-            false => self.put_params(&mut out, ask.params, &meta),
+        if matches!(self, Self::Modern { .. }) || ask.events.wanted() {
+            self.put_params(&mut out, id, ask);
+        } else {
+            out.put_slice(params);
         }
         out.put_u8(b'}');
         out.freeze()
     }
 
-    fn put_params(&self, out: &mut BytesMut, params: &Raw, meta: &[u8]) {
-        let (mut count, mut own) = (0, None);
-        for member in params.members() {
-            count += 1;
+    fn put_params(&self, out: &mut BytesMut, id: u64, ask: &Ask<'_>) {
+        let (mut is_empty, mut own) = (true, None);
+        for member in ask.params.members() {
+            is_empty = false;
             if member.key() == "_meta" {
                 own = Some(member.value());
             }
         }
         if let Some(own) = own {
-            let own_empty = own.members().next().is_none();
-            let mut merged = BytesMut::with_capacity(own.bytes().len() + meta.len() + 3);
-            merged.put_u8(b'{');
-            merged.put_slice(meta);
-            if own.is_object() && !own_empty {
-                merged.put_u8(b',');
-                merged.put_slice(&own.bytes()[1..]);
-            } else {
-                merged.put_u8(b'}');
-            }
-            // Keys that stand in both would be refused as duplicates: then ours replace the caller's.
-            let merged = Raw::parse(merged.freeze()).unwrap_or_else(|_| replace(&own, meta));
-            out.put_slice(Edit::of(params).set("_meta", merged).done().bytes());
+            out.put_slice(Edit::of(ask.params).set("_meta", self.merge_meta(&own, id, ask)).done().bytes());
             return;
         }
         out.put_slice(b"{\"_meta\":{");
-        out.put_slice(meta);
-        out.put_u8(b'}');
-        if count > 0 {
-            out.put_u8(b',');
-            out.put_slice(&params.bytes()[1..]);
-        } else {
-            out.put_u8(b'}');
-        }
+        self.put_meta(out, id, ask);
+        out.put_slice(if is_empty { b"}" } else { b"}," });
+        out.put_slice(if is_empty { b"}" } else { &ask.params.bytes()[1..] });
     }
 
-    /// The members this hop adds, without braces.
-    fn meta(&self, id: u64, ask: &Ask<'_>) -> BytesMut {
-        let mut out = BytesMut::new();
+    /// The members this hop adds to `_meta`, without braces.
+    fn put_meta(&self, out: &mut BytesMut, id: u64, ask: &Ask<'_>) {
+        let mut has_any = false;
         if let Self::Modern { meta } = self {
-            out.reserve(meta.len() + 96);
+            has_any = true;
             out.put_slice(meta);
             if let Some(level) = ask.log_level {
                 out.put_slice(b",\"");
@@ -114,24 +101,24 @@ impl Speech {
             }
         }
         if ask.events.wanted() {
-            if !out.is_empty() {
+            if has_any {
                 out.put_u8(b',');
             }
             out.put_slice(b"\"progressToken\":");
-            put_number(&mut out, id);
+            put_number(out, id);
         }
-        out
     }
-}
 
-fn replace(own: &Raw, meta: &[u8]) -> Raw {
-    let mut ours = BytesMut::with_capacity(meta.len() + 2);
-    ours.put_u8(b'{');
-    ours.put_slice(meta);
-    ours.put_u8(b'}');
-    let Ok(ours) = Raw::parse(ours.freeze()) else { return own.clone() };
-    let entries: Vec<_> = ours.members().map(|it| (it.key(), it.value())).collect();
-    entries.iter().fold(Edit::of(own), |edit, (key, value)| edit.set(key, value.clone())).done()
+    /// What the caller says in `_meta`, and what this hop says; where both speak, this hop does.
+    fn merge_meta(&self, own: &Raw, id: u64, ask: &Ask<'_>) -> Raw {
+        let mut ours = BytesMut::new();
+        ours.put_u8(b'{');
+        self.put_meta(&mut ours, id, ask);
+        ours.put_u8(b'}');
+        let Ok(ours) = Raw::parse(ours.freeze()) else { return own.clone() };
+        let entries: Vec<_> = ours.members().map(|it| (it.key(), it.value())).collect();
+        entries.iter().fold(Edit::of(own), |edit, (key, value)| edit.set(key, value.clone())).done()
+    }
 }
 
 fn put_number(out: &mut BytesMut, mut number: u64) {
@@ -160,7 +147,13 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(speech: &Speech, params: &'static str, events: &Events, log_level: Option<&str>, expected: &str) {
+    fn check(
+        speech: &Speech,
+        params: &'static str,
+        events: &Events,
+        log_level: Option<&str>,
+        expected: &str,
+    ) {
         let params = Raw::parse(params).expect("valid");
         let ask = Ask {
             method: "tools/call",
@@ -192,7 +185,7 @@ mod tests {
             r#"{"_meta":{"k":1},"a":1}"#,
             &events,
             None,
-            r#"{"_meta":{"progressToken":120,"k":1},"a":1}"#,
+            r#"{"_meta":{"k":1,"progressToken":120},"a":1}"#,
         );
         check(
             &Speech::Legacy,

@@ -6,6 +6,7 @@ mod dial;
 pub(crate) use answer::{EventStream, Kind, collect, collect_text, kind, refused};
 pub(crate) use dial::{Carrier, Dial};
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -27,20 +28,28 @@ pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(crate) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
-pub(crate) const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+pub(crate) const JSON_OR_EVENTS: HeaderValue =
+    HeaderValue::from_static("application/json, text/event-stream");
 pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// How often a redirect inside one origin is followed.
 const REDIRECTS: usize = 3;
 
 /// One URL of a server and the person's own headers, which go with every request.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Endpoint {
     context: Arc<Context>,
     carrier: Carrier,
     url: Url,
     uri: Uri,
     headers: HeaderMap,
+}
+
+impl fmt::Debug for Endpoint {
+    /// Without the query, which may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.url.origin().ascii_serialization(), self.url.path())
+    }
 }
 
 impl Endpoint {
@@ -64,11 +73,17 @@ impl Endpoint {
             UnixFraming::Lines => "/",
         };
         let url = Url::parse("http://localhost").and_then(|it| it.join(path));
-        let url = url.map_err(|it| Error::ServerConfig(format!("`{path}` is not a path on a socket: {it}")))?;
+        let url =
+            url.map_err(|it| Error::ServerConfig(format!("`{path}` is not a path on a socket: {it}")))?;
         Self::new(context, Carrier::unix(reach.path.clone()), url, &reach.headers)
     }
 
-    fn new(context: &Arc<Context>, carrier: Carrier, url: Url, own: &[(String, Secret)]) -> Result<Self, Error> {
+    fn new(
+        context: &Arc<Context>,
+        carrier: Carrier,
+        url: Url,
+        own: &[(String, Secret)],
+    ) -> Result<Self, Error> {
         let mut headers = HeaderMap::with_capacity(own.len() + 4);
         let client = &context.options.client;
         if let Ok(agent) = HeaderValue::try_from(format!("{}/{}", client.name, client.version)) {
@@ -77,12 +92,12 @@ impl Endpoint {
         let mut named = Vec::new();
         for (name, value) in own {
             let (name, value) = own_header(name, value)?;
-            match named.contains(&name) {
-                true => drop(headers.append(name, value)),
-                false => {
-                    headers.insert(name.clone(), value);
-                    named.push(name);
-                }
+            // The first of a name replaces ours, the others stand beside it.
+            if named.contains(&name) {
+                headers.append(name, value);
+            } else {
+                headers.insert(name.clone(), value);
+                named.push(name);
             }
         }
         let uri = uri(&url)?;
@@ -92,7 +107,8 @@ impl Endpoint {
     /// Another URL of the same server, as the server names it.
     pub(crate) fn join(&self, reference: &str) -> Result<Self, Error> {
         let url = self.url.join(reference);
-        let url = url.map_err(|it| self.context.garbled(format!("its endpoint `{reference}` is not a URL: {it}")))?;
+        let url =
+            url.map_err(|it| self.context.garbled(format!("its endpoint `{reference}` is not a URL: {it}")))?;
         if url.origin() != self.url.origin() {
             return Err(self.context.garbled(format!("its endpoint `{url}` is on another origin")));
         }
@@ -108,7 +124,12 @@ impl Endpoint {
     }
 
     /// Sends one request. Redirects are followed inside the origin only: the server has not run what it redirects.
-    pub(crate) async fn send(&self, method: Method, head: &Head<'_>, body: Bytes) -> Result<Response<Incoming>, Failure> {
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        head: &Head<'_>,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failure> {
         let response = self.send_to(self.uri.clone(), &method, head, body.clone()).await?;
         if !response.status().is_redirection() {
             return Ok(response);
@@ -129,7 +150,8 @@ impl Endpoint {
             let Some(Ok(next)) = location.map(|it| url.join(it)) else { return Ok(response) };
             if next.origin() != self.url.origin() {
                 let origin = next.origin().ascii_serialization();
-                let cause = format!("it redirects to another origin ({origin}); set that URL if you trust it");
+                let cause =
+                    format!("it redirects to another origin ({origin}); set that URL if you trust it");
                 return Err(self.context.unreachable(cause).into());
             }
             response = self.send_to(uri(&next)?, method, head, body.clone()).await?;
@@ -181,7 +203,10 @@ fn uri(url: &Url) -> Result<Uri, Error> {
     let mut url = url.clone();
     let _ = url.set_username("");
     let _ = url.set_password(None);
-    url.as_str().parse().map_err(|_| Error::ServerUrl { url: url.to_string() })
+    url.as_str().parse().map_err(|_| {
+        url.set_query(None);
+        Error::ServerUrl { url: url.to_string() }
+    })
 }
 
 fn own_header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), Error> {

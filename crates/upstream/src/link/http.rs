@@ -27,9 +27,9 @@ use crate::context::Context;
 use crate::era::{self, Finding, Plan, Session, Trust};
 use crate::failure::Failure;
 use crate::feed::Announced;
-use crate::web::{self, Endpoint, Head};
 use crate::mux::Watcher;
 use crate::speech::{Ask, Speech};
+use crate::web::{self, Endpoint, Head};
 
 /// The evidence of a verdict that was reached over the deprecated transport.
 pub(crate) const HTTP_SSE: &str = "HTTP+SSE (deprecated)";
@@ -68,10 +68,11 @@ pub(crate) async fn open(
     known: Option<&Verdict>,
     chat: &str,
 ) -> Result<Link, Error> {
-    if *plan != Plan::Probe && known.is_some_and(|it| it.evidence == HTTP_SSE) {
-        if let Ok(link) = sse::open(context, endpoint.clone(), plan).await {
-            return Ok(link);
-        }
+    if *plan != Plan::Probe
+        && known.is_some_and(|it| it.evidence == HTTP_SSE)
+        && let Ok(link) = sse::open(context, endpoint.clone(), plan).await
+    {
+        return Ok(link);
     }
     let opened = match plan {
         Plan::Modern { version, trust } => {
@@ -83,24 +84,25 @@ pub(crate) async fn open(
         }
         Plan::Legacy { version, trust } => {
             match open_session(context, &endpoint, version, plan, chat).await {
-                Err(failure @ (Failure::Refused { status: 400 | 404 | 405, .. } | Failure::Final(Error::Server { .. })))
-                    if *trust == Trust::Found =>
-                {
-                    match probe(context, &endpoint).await {
-                        Finding::Modern(session) => Ok(open_modern(context, endpoint, session, plan)),
-                        _ => fall_back(context, endpoint, plan, failure).await,
-                    }
-                }
+                Err(
+                    failure @ (Failure::Refused { status: 400 | 404 | 405, .. }
+                    | Failure::Final(Error::Server { .. })),
+                ) if *trust == Trust::Found => match probe(context, &endpoint).await {
+                    Finding::Modern(session) => Ok(open_modern(context, endpoint, session, plan)),
+                    _ => fall_back(context, endpoint, plan, failure).await,
+                },
                 Err(failure) => fall_back(context, endpoint, plan, failure).await,
                 opened => opened,
             }
         }
         Plan::Probe => match probe(context, &endpoint).await {
             Finding::Modern(session) => Ok(open_modern(context, endpoint, session, plan)),
-            Finding::Legacy => match open_session(context, &endpoint, Version::LATEST.as_str(), plan, chat).await {
-                Err(failure) => fall_back(context, endpoint, plan, failure).await,
-                opened => opened,
-            },
+            Finding::Legacy => {
+                match open_session(context, &endpoint, Version::LATEST.as_str(), plan, chat).await {
+                    Err(failure) => fall_back(context, endpoint, plan, failure).await,
+                    opened => opened,
+                }
+            }
             Finding::Nothing(failure) => Err(failure),
         },
     };
@@ -113,7 +115,12 @@ fn open_modern(context: &Arc<Context>, endpoint: Endpoint, session: Session, pla
 }
 
 /// A server that does not take `initialize` by POST may be one of the first revision.
-async fn fall_back(context: &Arc<Context>, endpoint: Endpoint, plan: &Plan, failure: Failure) -> Result<Link, Failure> {
+async fn fall_back(
+    context: &Arc<Context>,
+    endpoint: Endpoint,
+    plan: &Plan,
+    failure: Failure,
+) -> Result<Link, Failure> {
     let Failure::Refused { status: 400 | 404 | 405, .. } = &failure else { return Err(failure) };
     sse::open(context, endpoint, plan).await.map_err(|fallback| {
         tracing::debug!(server = context.slug(), error = %fallback.error(), "no HTTP+SSE either");
@@ -183,7 +190,12 @@ impl Http {
 }
 
 impl Wire {
-    fn new(context: &Arc<Context>, endpoint: Endpoint, agreed: &Session, session: Option<HeaderValue>) -> Arc<Self> {
+    fn new(
+        context: &Arc<Context>,
+        endpoint: Endpoint,
+        agreed: &Session,
+        session: Option<HeaderValue>,
+    ) -> Arc<Self> {
         let mut wire = Self::bare(context, endpoint);
         wire.speech = agreed.speech.clone();
         wire.era = agreed.era;
@@ -236,7 +248,8 @@ impl Wire {
             "resources/read" => Some("uri"),
             _ => None,
         };
-        let name = member.and_then(|it| ask.params.get(it)).and_then(|it| it.text().map(|it| name_header(&it)));
+        let name =
+            member.and_then(|it| ask.params.get(it)).and_then(|it| it.text().map(|it| name_header(&it)));
         [Some((web::METHOD, HeaderValue::from_static(ask.method))), name.map(|it| (web::NAME, it))]
     }
 

@@ -74,7 +74,10 @@ impl Drop for Lines {
 }
 
 /// Writes what is queued, as much as possible at once.
-async fn write(writer: &mut (impl AsyncWrite + Unpin), mut inbox: mpsc::Receiver<Outbound>) -> io::Result<()> {
+async fn write(
+    writer: &mut (impl AsyncWrite + Unpin),
+    mut inbox: mpsc::Receiver<Outbound>,
+) -> io::Result<()> {
     let mut batch = Vec::with_capacity(64);
     let mut buffer = BytesMut::new();
     while inbox.recv_many(&mut batch, 64).await > 0 {

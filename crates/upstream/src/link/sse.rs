@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap};
 use http::Method;
+use http::header::{CONTENT_TYPE, HeaderMap};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolgrove_core::event::News;
@@ -16,8 +16,8 @@ use super::{Kind, Link, Task};
 use crate::context::Context;
 use crate::era::{self, Plan};
 use crate::failure::Failure;
-use crate::web::{self, Endpoint, EventStream, Head};
 use crate::mux::{Mux, Outbound};
+use crate::web::{self, Endpoint, EventStream, Head};
 
 /// How long the server may take to name its endpoint.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,7 +64,9 @@ async fn listen(context: &Arc<Context>, endpoint: &Endpoint) -> Result<(EventStr
     }
     let mut stream = EventStream::new(context, response);
     match stream.next(context).await? {
-        Some(event) if event.name == "endpoint" => Ok((stream, String::from_utf8_lossy(&event.data).trim().to_owned())),
+        Some(event) if event.name == "endpoint" => {
+            Ok((stream, String::from_utf8_lossy(&event.data).trim().to_owned()))
+        }
         _ => Err(context.garbled("its event stream does not begin with an endpoint").into()),
     }
 }
@@ -112,7 +114,12 @@ async fn post_all(mux: Arc<Mux>, target: Endpoint, mut inbox: mpsc::Receiver<Out
     }
 }
 
-async fn post(mux: Arc<Mux>, target: Arc<Endpoint>, headers: Arc<HeaderMap>, body: Bytes) -> Result<(), Failure> {
+async fn post(
+    mux: Arc<Mux>,
+    target: Arc<Endpoint>,
+    headers: Arc<HeaderMap>,
+    body: Bytes,
+) -> Result<(), Failure> {
     let head = Head::plain(&headers);
     let sent = timeout(POST_TIMEOUT, target.send(Method::POST, &head, body)).await;
     let response = sent.map_err(|_| Failure::Lost(mux.context.timeout(POST_TIMEOUT)))??;

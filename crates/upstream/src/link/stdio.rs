@@ -57,7 +57,8 @@ pub(crate) async fn open(context: &Arc<Context>, command: &Command, plan: &Plan)
             // Some legacy servers exit on any request before `initialize`.
             drop(stdio);
             let stdio = start_process(context, command).await?;
-            let session = era::initialize_only(&stdio.lines.mux, plan, start, "exited on server/discover").await;
+            let session =
+                era::initialize_only(&stdio.lines.mux, plan, start, "exited on server/discover").await;
             let session = session.map_err(|it| explain(context, it, start))?;
             return Ok(Link::new(context, session, plan, Kind::Stdio(stdio)));
         }
@@ -68,9 +69,8 @@ pub(crate) async fn open(context: &Arc<Context>, command: &Command, plan: &Plan)
 
 fn explain(context: &Context, failure: Failure, start: Duration) -> Error {
     match failure.into_error() {
-        Error::Timeout { .. } => {
-            context.unreachable(format!("the process did not answer within {} s of its start", start.as_secs()))
-        }
+        Error::Timeout { .. } => context
+            .unreachable(format!("the process did not answer within {} s of its start", start.as_secs())),
         error => error,
     }
 }
@@ -95,7 +95,8 @@ async fn start_process(context: &Arc<Context>, command: &Command) -> Result<Stdi
     process.args(&shepherd.args).arg("--").arg(&command.program).args(&command.args);
     if let Some(path) = &command.env_file {
         let text = tokio::fs::read_to_string(path).await;
-        let text = text.map_err(|it| context.unreachable(format!("the env file `{}`: {it}", path.display())))?;
+        let text =
+            text.map_err(|it| context.unreachable(format!("the env file `{}`: {it}", path.display())))?;
         process.envs(dotenv::parse(&text));
     }
     process.envs(command.env.iter().map(|(key, value)| (key, value.reveal())));
@@ -166,7 +167,11 @@ fn last_words(status: Option<ExitStatus>, last_line: Option<String>) -> String {
     }
 }
 
-async fn read_stderr(context: Arc<Context>, mut stderr: impl AsyncRead + Unpin, last: Arc<Mutex<Option<String>>>) {
+async fn read_stderr(
+    context: Arc<Context>,
+    mut stderr: impl AsyncRead + Unpin,
+    last: Arc<Mutex<Option<String>>>,
+) {
     let mut buffer = BytesMut::with_capacity(1024);
     loop {
         let ended = !matches!(stderr.read_buf(&mut buffer).await, Ok(1..));

@@ -11,7 +11,7 @@ use toolgrove_core::instance::UnixReach;
 use super::lines::{self, End, Lines};
 use super::{Kind, Link, Task};
 use crate::context::Context;
-use crate::era::{self, Plan};
+use crate::era::{self, Plan, Trust};
 use crate::failure::Failure;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ pub(crate) async fn open(context: &Arc<Context>, reach: &UnixReach, plan: &Plan)
     let socket = connect(context, reach).await?;
     let session = match era::negotiate(&socket.lines.mux, plan, START_TIMEOUT).await {
         // A server may hang up on what it does not know; a fresh connection is asked the legacy way.
-        Err(Failure::Lost(_)) if matches!(plan, Plan::Probe) => {
+        Err(Failure::Lost(_)) if matches!(plan, Plan::Probe | Plan::Modern { trust: Trust::Found, .. }) => {
             drop(socket);
             let socket = connect(context, reach).await?;
             let mux = &socket.lines.mux;
@@ -40,7 +40,8 @@ pub(crate) async fn open(context: &Arc<Context>, reach: &UnixReach, plan: &Plan)
 }
 
 async fn connect(context: &Arc<Context>, reach: &UnixReach) -> Result<Socket, Error> {
-    let named = |cause: &dyn std::fmt::Display| context.unreachable(format!("`{}`: {cause}", reach.path.display()));
+    let named =
+        |cause: &dyn std::fmt::Display| context.unreachable(format!("`{}`: {cause}", reach.path.display()));
     let stream = tokio::time::timeout(CONNECT_TIMEOUT, UnixStream::connect(&reach.path)).await;
     let stream = stream.map_err(|it| named(&it))?.map_err(|it| named(&it))?;
     let (reader, writer) = stream.into_split();

@@ -45,7 +45,8 @@ pub(crate) fn kind(headers: &HeaderMap) -> Kind {
 /// The whole body, or why it is too much.
 pub(crate) async fn collect(context: &Context, response: Response<Incoming>) -> Result<Bytes, Failure> {
     let limit = context.options.body_limit;
-    let length = response.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
+    let length =
+        response.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|it| it > limit) {
         return Err(context.too_large().into());
     }
@@ -114,7 +115,9 @@ pub(crate) async fn refused(context: &Context, response: Response<Incoming>) -> 
 fn reason(response: &Response<Incoming>) -> String {
     let standard = || response.status().canonical_reason().unwrap_or("Error").to_owned();
     match response.extensions().get::<ReasonPhrase>() {
-        Some(phrase) if !phrase.as_bytes().is_empty() => String::from_utf8_lossy(phrase.as_bytes()).into_owned(),
+        Some(phrase) if !phrase.as_bytes().is_empty() => {
+            String::from_utf8_lossy(phrase.as_bytes()).into_owned()
+        }
         Some(_) if response.status() == StatusCode::IM_A_TEAPOT => "Error".to_owned(),
         _ => standard(),
     }

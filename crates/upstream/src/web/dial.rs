@@ -86,7 +86,10 @@ impl Carrier {
         Self::Unix(client(Socket { path }))
     }
 
-    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, legacy::Error> {
+    pub(crate) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, legacy::Error> {
         match self {
             Self::Plain(client) => client.request(request).await,
             Self::Secure(client) => client.request(request).await,

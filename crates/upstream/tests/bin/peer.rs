@@ -40,15 +40,17 @@ impl Server {
     fn run(mut self) {
         if self.has("--stubborn") {
             // Outlives its stdin and a polite request.
-            let status = Command::new("sh").args(["-c", "trap '' TERM; while :; do read x || sleep 1000; done"]).status();
+            let status = Command::new("sh")
+                .args(["-c", "trap '' TERM; while :; do read x || sleep 1000; done"])
+                .status();
             exit(status.map_or(1, |it| it.code().unwrap_or(1)));
         }
         if self.has("--garbage") {
-            self.say("Listening on stdio");
-            self.say("{\"level\":30}");
+            say("Listening on stdio");
+            say("{\"level\":30}");
         }
         if self.has("--endless-garbage") {
-            (0..100).for_each(|_| self.say("hello"));
+            (0..100).for_each(|_| say("hello"));
         }
         for line in stdin().lock().lines() {
             let line = line.expect("text");
@@ -83,13 +85,14 @@ impl Server {
                 }))
             }
             "subscriptions/listen" => {
-                let params = json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id }, "notifications": {} });
-                self.notify("notifications/subscriptions/acknowledged", params);
+                let params =
+                    json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id }, "notifications": {} });
+                notify("notifications/subscriptions/acknowledged", params);
                 return;
             }
             "logging/setLevel" => Ok(json!({})),
             "tools/list" => Ok(json!({ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] })),
-            "tools/call" => match self.call(id, &message["params"]) {
+            "tools/call" => match call(id, &message["params"]) {
                 Some(result) => Ok(result),
                 None => return,
             },
@@ -99,51 +102,56 @@ impl Server {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
         };
-        self.say(&answer.to_string());
+        say(&answer.to_string());
     }
+}
 
-    fn call(&mut self, id: &Value, params: &Value) -> Option<Value> {
-        let arguments = &params["arguments"];
-        Some(match params["name"].as_str().unwrap_or_default() {
-            "echo" => json!({ "content": [], "echo": arguments }),
-            "env" => json!({ "value": env::var(arguments["name"].as_str().unwrap_or_default()).ok() }),
-            "big" => json!({ "text": "x".repeat(arguments["bytes"].as_u64().unwrap_or_default() as usize) }),
-            "hang" => return None,
-            "crash" => {
-                writeln!(stderr(), "first line\nboom: out of cheese").expect("stderr");
-                exit(3);
-            }
-            "change" => {
-                self.notify("notifications/tools/list_changed", json!({}));
-                json!({})
-            }
-            "talk" => {
-                let token = &params["_meta"]["progressToken"];
-                self.notify("notifications/progress", json!({ "progressToken": token, "progress": 1, "total": 2 }));
-                self.notify("notifications/message", json!({ "level": "debug", "data": "quiet" }));
-                self.notify("notifications/message", json!({ "level": "warning", "data": "loud" }));
-                self.say(&json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" }).to_string());
-                self.say(&json!({ "jsonrpc": "2.0", "id": "r", "method": "roots/list" }).to_string());
-                json!({ "asked": id })
-            }
-            "spawn" => {
-                // Away from our process group, as a daemon would be.
-                let mut sleep = Command::new("sleep");
-                sleep.arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-                json!({ "pid": sleep.spawn().expect("sleep").id() })
-            }
-            _ => json!({ "isError": true }),
-        })
-    }
+fn call(id: &Value, params: &Value) -> Option<Value> {
+    let arguments = &params["arguments"];
+    Some(match params["name"].as_str().unwrap_or_default() {
+        "echo" => json!({ "content": [], "echo": arguments }),
+        "env" => json!({ "value": env::var(arguments["name"].as_str().unwrap_or_default()).ok() }),
+        "big" => json!({ "text": "x".repeat(arguments["bytes"].as_u64().unwrap_or_default() as usize) }),
+        "hang" => return None,
+        "crash" => {
+            writeln!(stderr(), "first line\nboom: out of cheese").expect("stderr");
+            exit(3);
+        }
+        "change" => {
+            notify("notifications/tools/list_changed", json!({}));
+            json!({})
+        }
+        "talk" => {
+            let token = &params["_meta"]["progressToken"];
+            notify("notifications/progress", json!({ "progressToken": token, "progress": 1, "total": 2 }));
+            notify("notifications/message", json!({ "level": "debug", "data": "quiet" }));
+            notify("notifications/message", json!({ "level": "warning", "data": "loud" }));
+            say(&json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" }).to_string());
+            say(&json!({ "jsonrpc": "2.0", "id": "r", "method": "roots/list" }).to_string());
+            json!({ "asked": id })
+        }
+        "spawn" => {
+            // Away from our process group, as a daemon would be.
+            let mut sleep = Command::new("sleep");
+            sleep
+                .arg("1000")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .process_group(0);
+            json!({ "pid": sleep.spawn().expect("sleep").id() })
+        }
+        _ => json!({ "isError": true }),
+    })
+}
 
-    fn notify(&mut self, method: &str, params: Value) {
-        self.say(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
-    }
+fn notify(method: &str, params: Value) {
+    say(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
+}
 
-    fn say(&mut self, line: &str) {
-        let mut out = stdout().lock();
-        out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush()).expect("stdout");
-    }
+fn say(line: &str) {
+    let mut out = stdout().lock();
+    out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush()).expect("stdout");
 }
 
 /// A hub with one running server, waiting to be killed.

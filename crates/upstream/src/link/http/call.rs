@@ -12,11 +12,12 @@ use toolgrove_core::instance::Era;
 use toolgrove_wire::{Message, Raw};
 
 use super::Wire;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::feed;
-use crate::web::{self, EventStream, Head, Kind};
 use crate::mux::{self, Watcher, server_error};
 use crate::speech::{Ask, Leaving};
+use crate::web::{self, EventStream, Head, Kind};
 
 /// How often in a row a broken stream may fail to be resumed.
 const RESUMPTIONS: u32 = 5;
@@ -59,7 +60,7 @@ impl<'a> Call<'a> {
             wire,
             id,
             timeout: ask.timeout,
-            deadline: Instant::now() + ask.timeout,
+            deadline: Context::deadline(ask.timeout),
             watcher: Watcher::of(ask),
             on_drop: tells.then_some("nobody waits for the answer any more"),
         }
@@ -112,7 +113,8 @@ impl<'a> Call<'a> {
             return Err(context.garbled("it answered without a body").into());
         }
         let raw = Raw::parse(body).map_err(|it| context.garbled(it.to_string()))?;
-        self.take(&raw)?.unwrap_or_else(|| Err(context.garbled("its answer belongs to another request").into()))
+        self.take(&raw)?
+            .unwrap_or_else(|| Err(context.garbled("its answer belongs to another request").into()))
     }
 
     async fn read_events(&mut self, response: Response<Incoming>) -> Result<Raw, Failure> {
@@ -141,10 +143,16 @@ impl<'a> Call<'a> {
         let Some(id) = id.filter(|_| wire.era == Era::Legacy) else { return Err(lost()) };
         let pause = stream.retry_ms.map_or(RETRY, Duration::from_millis);
         for _ in 0..RESUMPTIONS {
-            self.within(async { Ok(sleep(pause).await) }).await?;
+            self.within(async {
+                let _: () = sleep(pause).await;
+                Ok(())
+            })
+            .await?;
             let head = Head { base: &wire.stream_head(), more: [Some((web::LAST_EVENT, id.clone())), None] };
             match self.within(wire.endpoint.send(Method::GET, &head, bytes::Bytes::new())).await {
-                Ok(response) if response.status().is_success() && web::kind(response.headers()) == Kind::Events => {
+                Ok(response)
+                    if response.status().is_success() && web::kind(response.headers()) == Kind::Events =>
+                {
                     let mut resumed = EventStream::new(&wire.context, response);
                     resumed.last_id = stream.last_id;
                     resumed.retry_ms = stream.retry_ms;
@@ -174,7 +182,9 @@ impl<'a> Call<'a> {
     fn take_one(&mut self, raw: &Raw) -> Result<Option<Result<Raw, Failure>>, Failure> {
         let message = Message::read(raw).map_err(|it| self.wire.context.garbled(it.to_string()))?;
         match message {
-            Message::Response { id, result } if id.as_ref().is_none_or(|it| it.as_number() == Some(self.id)) => {
+            Message::Response { id, result }
+                if id.as_ref().is_none_or(|it| it.as_number() == Some(self.id)) =>
+            {
                 return Ok(Some(result.map_err(|it| Failure::Final(server_error(it)))));
             }
             Message::Response { .. } => {}
@@ -188,7 +198,7 @@ impl<'a> Call<'a> {
         match (method, params) {
             ("notifications/progress", Some(params)) => {
                 if params.get("progressToken").and_then(|it| it.u64()) == Some(self.id) {
-                    self.deadline = Instant::now() + self.timeout;
+                    self.deadline = Context::deadline(self.timeout);
                     self.watcher.progress(params);
                 }
             }

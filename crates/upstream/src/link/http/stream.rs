@@ -12,9 +12,9 @@ use toolgrove_wire::{Message, Raw};
 
 use super::Wire;
 use crate::feed::{self, Announced, Pauses};
-use crate::web::{self, EventStream, Head, Kind};
 use crate::mux;
 use crate::speech::{Ask, Leaving};
+use crate::web::{self, EventStream, Head, Kind};
 
 /// A server that says "come back at once" does not get a busy loop.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
@@ -29,7 +29,9 @@ pub(super) async fn follow(wire: Arc<Wire>) {
         let head = Head { base: &headers, more: [resume.map(|it| (web::LAST_EVENT, it)), None] };
         let mut retry = None;
         match wire.endpoint.send(Method::GET, &head, Bytes::new()).await {
-            Ok(response) if response.status().is_success() && web::kind(response.headers()) == Kind::Events => {
+            Ok(response)
+                if response.status().is_success() && web::kind(response.headers()) == Kind::Events =>
+            {
                 let live = wire.announced.complete.then(|| wire.context.feed_is_live());
                 if std::mem::replace(&mut again, true) && !is_gapless {
                     wire.announced.report_all(&wire.context);
@@ -68,7 +70,9 @@ pub(super) async fn listen(wire: Arc<Wire>, announced: Announced) {
         let id = wire.next_id();
         let head = Head { base: &wire.head, more: wire.own_headers(&ask) };
         match wire.endpoint.send(Method::POST, &head, wire.speech.request(id, &ask)).await {
-            Ok(response) if response.status().is_success() && web::kind(response.headers()) == Kind::Events => {
+            Ok(response)
+                if response.status().is_success() && web::kind(response.headers()) == Kind::Events =>
+            {
                 let mut live = None;
                 let mut stream = EventStream::new(&wire.context, response);
                 while let Ok(Some(event)) = stream.next(&wire.context).await {

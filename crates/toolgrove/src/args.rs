@@ -1,0 +1,339 @@
+//! What was typed. What it means is decided by each command.
+
+use std::net::SocketAddr;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use toolgrove_core::name::Profile;
+
+/// One endpoint for all your MCP servers
+#[derive(Debug, Parser)]
+#[command(name = "toolgrove", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Print JSON and nothing else; a problem is printed as JSON to stderr
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the hub until Ctrl-C
+    Serve(Serve),
+    /// Be an MCP server on stdin and stdout, for clients that start a process
+    Stdio(Stdio),
+    /// Add the servers of a JSON configuration and discover their tools
+    Import(Import),
+    /// Print all servers as a configuration that `import` reads
+    Export(Export),
+    /// Where tools come from
+    #[command(subcommand)]
+    Server(Server),
+    /// Servers as you use them, with slug and credentials
+    #[command(subcommand)]
+    Instance(Instance),
+    /// List every tool
+    Tools(Tools),
+    /// Call a tool
+    Call(Call),
+    /// Print the `## MCP Tools` section of a system prompt
+    Prompt(Prompt),
+    /// Show what was called, or what a server wrote to stderr
+    Logs(Logs),
+    /// Find out what is wrong, and say what to do
+    Doctor(Doctor),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    #[command(name = "__docs", hide = true)]
+    Docs(Docs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    /// Address and port to listen on instead of the configured one; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The tool names that lists show
+    #[arg(long, value_enum)]
+    pub(crate) names: Option<Names>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stdio {
+    /// Offer only this instance, its tools under their own names
+    #[arg(long, value_name = "SLUG")]
+    pub(crate) instance: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Import {
+    /// The file to read, or `-` for stdin
+    pub(crate) file: String,
+    /// Keep servers that could not be asked for their tools
+    #[arg(long)]
+    pub(crate) save_anyway: bool,
+    /// Update servers that are there already
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Export {
+    /// The shape of the configuration
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ExportFormat,
+    /// Include the values of headers and environment variables
+    #[arg(long)]
+    pub(crate) secrets: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Server {
+    /// Add a server, ask it for its tools, and make an instance of it
+    Add(ServerAdd),
+    /// List all servers
+    List,
+    /// Show one server
+    Show { server: String },
+    /// Ask a server what it offers, now
+    Test { server: String },
+    /// Turn a server on, for everybody
+    On { server: String },
+    /// Turn a server off: it is in no list and nothing is sent to it
+    Off { server: String },
+    /// Remove a server with its instances
+    Remove {
+        server: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+#[command(override_usage = "toolgrove server add [OPTIONS] <NAME> <URL>\n       toolgrove server add [OPTIONS] <NAME> -- <COMMAND>...")]
+pub(crate) struct ServerAdd {
+    /// What to call it
+    pub(crate) name: String,
+    /// Where it is: `https://…`, `http://…` or `unix:///path.sock`
+    pub(crate) url: Option<String>,
+    /// The program to run and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// A header for every request, such as `Authorization=Bearer …`; repeatable
+    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// An environment variable for the program; repeatable
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(crate) env: Vec<(String, String)>,
+    /// Keep it even if it does not answer now
+    #[arg(long)]
+    pub(crate) save_anyway: bool,
+    /// Update the server of this name if there is one
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Only register it: nothing is asked of it, and nobody uses it yet
+    #[arg(long, conflicts_with_all = ["save_anyway", "replace", "env"])]
+    pub(crate) no_instance: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Instance {
+    /// Use a server that is registered
+    Add(InstanceAdd),
+    /// List all instances with their health
+    List,
+    /// Turn an instance on, or one of its tools
+    On {
+        slug: String,
+        /// Only this tool
+        #[arg(long)]
+        tool: Option<String>,
+    },
+    /// Turn an instance off, or one of its tools
+    Off {
+        slug: String,
+        /// Only this tool
+        #[arg(long)]
+        tool: Option<String>,
+    },
+    /// Ask the server for its lists again
+    Refresh { slug: String },
+    /// Remove an instance; its server stays
+    Remove {
+        slug: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InstanceAdd {
+    /// Name or id of the server
+    pub(crate) server: String,
+    /// The part of tool names that stands for this instance
+    #[arg(long)]
+    pub(crate) slug: Option<String>,
+    /// What to call it
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// A value the server needs, such as a header; repeatable
+    #[arg(long = "credential", value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) credentials: Vec<(String, String)>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Tools {
+    /// Only the tools of this server, by slug or name
+    #[arg(long)]
+    pub(crate) server: Option<String>,
+    /// How to print them
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ToolsFormat,
+    /// The form of the names
+    #[arg(long, value_enum)]
+    pub(crate) names: Option<Names>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Call {
+    /// The tool's name, as `toolgrove tools` shows it
+    pub(crate) tool: String,
+    /// Arguments; values are read as the tool's schema says
+    #[arg(value_name = "KEY=VALUE", value_parser = pair)]
+    pub(crate) arguments: Vec<(String, String)>,
+    /// All arguments as one JSON object, or `-` to read it from stdin
+    #[arg(long, value_name = "JSON", conflicts_with = "arguments")]
+    pub(crate) json_args: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Prompt {
+    /// The form of the names
+    #[arg(long, value_enum)]
+    pub(crate) names: Option<Names>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Logs {
+    /// How many calls or lines to show
+    #[arg(long, short = 'n', default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) limit: u32,
+    /// Only calls of this tool
+    #[arg(long, conflicts_with = "server")]
+    pub(crate) tool: Option<String>,
+    /// Only calls that failed
+    #[arg(long, conflicts_with = "server")]
+    pub(crate) failed: bool,
+    /// What this instance's process wrote to stderr, instead of calls
+    #[arg(long, value_name = "SLUG")]
+    pub(crate) server: Option<String>,
+    /// Keep running and print what is new; with `--json` one line each
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Doctor {
+    /// Walk the way to this instance's server step by step
+    pub(crate) slug: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Docs {
+    #[arg(value_enum)]
+    pub(crate) page: Page,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Page {
+    Errors,
+    Config,
+    Cli,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// `{"mcpServers": …}`, as most clients read it
+    #[default]
+    #[value(name = "mcp.json")]
+    McpJson,
+    /// `{"bouno_mcp_servers": […]}`, with switches and cached tools
+    Bouno,
+}
+
+impl ExportFormat {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::McpJson => "mcp.json",
+            Self::Bouno => "bouno",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ToolsFormat {
+    /// Names and descriptions
+    #[default]
+    Table,
+    /// The result of `tools/list`
+    Mcp,
+    /// Function definitions for chat completions
+    Openai,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Names {
+    /// `mcp__<slug>__<tool>`
+    Double,
+    /// `mcp_<slug>__<tool>`
+    Single,
+}
+
+impl Names {
+    pub(crate) fn profile(self) -> Profile {
+        match self {
+            Self::Double => Profile::Double,
+            Self::Single => Profile::Single,
+        }
+    }
+}
+
+fn address(typed: &str) -> Result<SocketAddr, String> {
+    typed.parse().map_err(|_| "expected an address and a port, such as 127.0.0.1:7430".into())
+}
+
+fn pair(typed: &str) -> Result<(String, String), String> {
+    match typed.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_value_may_hold_the_sign_that_ends_the_key() {
+        assert_eq!(pair("a=b=c"), Ok(("a".into(), "b=c".into())));
+        assert_eq!(pair("a="), Ok(("a".into(), String::new())));
+        assert!(pair("=b").is_err());
+        assert!(pair("ab").is_err());
+    }
+}

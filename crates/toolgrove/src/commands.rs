@@ -1,0 +1,78 @@
+//! One verb, one file, one function that ends in an exit status.
+
+mod call;
+mod docs;
+mod doctor;
+mod export;
+mod import;
+mod instance;
+mod logs;
+mod prompt;
+mod serve;
+mod server;
+mod stdio;
+mod tools;
+
+use std::io::Read;
+
+use clap::CommandFactory;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::{Args, Command};
+use crate::failure::{Exit, Failure};
+use crate::paths::Paths;
+use crate::printer::Printer;
+
+pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
+    match command {
+        Command::Serve(args) => serve::run(args, paths, printer).await,
+        Command::Stdio(args) => stdio::run(args, paths).await,
+        Command::Import(args) => import::run(args, paths, printer).await,
+        Command::Export(args) => export::run(args, paths, printer).await,
+        Command::Server(args) => server::run(args, paths, printer).await,
+        Command::Instance(args) => instance::run(args, paths, printer).await,
+        Command::Tools(args) => tools::run(args, paths, printer).await,
+        Command::Call(args) => call::run(args, paths, printer).await,
+        Command::Prompt(args) => prompt::run(args, paths, printer).await,
+        Command::Logs(args) => logs::run(args, paths, printer).await,
+        Command::Doctor(args) => doctor::run(args, paths, printer).await,
+        Command::Completions(args) => {
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Args::command(), "toolgrove", &mut script);
+            printer.text(&String::from_utf8_lossy(&script));
+            Ok(Exit::Done)
+        }
+        Command::Docs(args) => {
+            printer.text(&docs::page(args.page));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Returns when somebody wants this process to end.
+pub(crate) async fn told_to_stop() {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// The text of a file, or of stdin for `-`.
+fn read_text(file: &str) -> Result<String, Failure> {
+    if file == "-" {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        return match read {
+            Ok(_) => Ok(text),
+            Err(error) => Err(unreadable("stdin", &error)),
+        };
+    }
+    std::fs::read_to_string(file).map_err(|error| unreadable(&format!("`{file}`"), &error))
+}
+
+fn unreadable(what: &str, error: &std::io::Error) -> Failure {
+    Failure { exit: Exit::Usage, ..Failure::io(format_args!("cannot read {what}"), error) }
+}

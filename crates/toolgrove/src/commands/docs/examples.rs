@@ -1,0 +1,116 @@
+//! One example of every error. The compiler lists what is missing here when a variant is added.
+
+use toolgrove_core::Error;
+use toolgrove_wire::Raw;
+
+/// The example that follows another one; the first follows none.
+pub(super) fn after(error: Option<&Error>) -> Option<Error> {
+    let tool = || "mcp__weather__forecast".to_owned();
+    let slug = || "weather".to_owned();
+    let url = || "https://weather.example/mcp".to_owned();
+    Some(match error {
+        None => Error::ToolName { tool: "mcp_weather".into() },
+        Some(Error::ToolName { .. }) => Error::UnknownTool { tool: tool() },
+        Some(Error::UnknownTool { .. }) => Error::ToolOff { tool: tool() },
+        Some(Error::ToolOff { .. }) => Error::UnknownPrompt { prompt: "mcp__weather__report".into() },
+        Some(Error::UnknownPrompt { .. }) => Error::UnknownResource { uri: "mcp+weather:file:///today".into() },
+        Some(Error::UnknownResource { .. }) => Error::UnknownServer { server: slug() },
+        Some(Error::UnknownServer { .. }) => Error::ServerOff { server: slug() },
+        Some(Error::ServerOff { .. }) => Error::ServerNameTaken,
+        Some(Error::ServerNameTaken) => Error::ServerUrlTaken { url: url() },
+        Some(Error::ServerUrlTaken { .. }) => Error::ServerUrl { url: "weather".into() },
+        Some(Error::ServerUrl { .. }) => Error::ServerConfig("missing \"url\"".into()),
+        Some(Error::ServerConfig(_)) => Error::UnknownInstance { id: slug() },
+        Some(Error::UnknownInstance { .. }) => Error::InstanceOff { slug: slug() },
+        Some(Error::InstanceOff { .. }) => Error::InstanceMissing { server: slug() },
+        Some(Error::InstanceMissing { .. }) => Error::SlugTaken { slug: slug() },
+        Some(Error::SlugTaken { .. }) => Error::Slug("slug may hold only letters, digits and hyphens"),
+        Some(Error::Slug(_)) => Error::NeedsReauth {
+            slug: slug(),
+            text: "the token expired".into(),
+            status: Some(401),
+            body: None,
+            challenge: None,
+        },
+        Some(Error::NeedsReauth { .. }) => Error::Denied { tool: tool() },
+        Some(Error::Denied { .. }) => Error::Arguments { problem: "/city is not a string".into() },
+        Some(Error::Arguments { .. }) => Error::Timeout { slug: slug(), ms: 60_000 },
+        Some(Error::Timeout { .. }) => Error::Unreachable { slug: slug(), cause: "connection refused".into() },
+        Some(Error::Unreachable { .. }) => Error::Answered {
+            slug: slug(),
+            status: 404,
+            reason: "Not Found".into(),
+            body: String::new(),
+        },
+        Some(Error::Answered { .. }) => Error::Garbled { slug: slug(), problem: "an HTML page".into() },
+        Some(Error::Garbled { .. }) => Error::TooLarge { slug: slug(), limit_mb: 10 },
+        Some(Error::TooLarge { .. }) => Error::Server {
+            code: -32_000,
+            message: "no such city".into(),
+            data: Some(Raw::of(&"Atlantis")),
+        },
+        Some(Error::Server { .. }) => Error::Cancelled,
+        Some(Error::Cancelled) => Error::RequestMissing(vec!["name".into(), "endpoint".into()]),
+        Some(Error::RequestMissing(_)) => Error::RequestJson("expected `}` at the end".into()),
+        Some(Error::RequestJson(_)) => Error::Request("`yaml` is not a format; expected `mcp` or `openai`".into()),
+        Some(Error::Request(_)) => Error::NotFound("/api/nothing".into()),
+        Some(Error::NotFound(_)) => Error::AuthMissing,
+        Some(Error::AuthMissing) => Error::AuthOrigin,
+        Some(Error::AuthOrigin) => Error::Import("no servers found in this JSON"),
+        Some(Error::Import(_)) => Error::Config("line 3, column 1: `lisen` is not a key; did you mean `listen`?".into()),
+        Some(Error::Config(_)) => Error::Internal("the database refused".into()),
+        Some(Error::Internal(_)) => return None,
+    })
+}
+
+/// Code, sentence and hint of the errors that only the store has.
+#[rustfmt::skip]
+pub(super) const STORE: &[(&str, &str, Option<&str>)] = &[
+    ("store.url", "`mysql://x` is not a database address", Some("write `sqlite:<path>` or `postgres://user@host/database`")),
+    ("store.open", "cannot open the database", None),
+    ("store.newer", "the database has version 9, this Toolgrove knows versions up to 1", Some("start the newer Toolgrove that made it, or choose another `[store] url`")),
+    ("store.migration", "cannot bring the database to version 2", None),
+    ("store.key-file", "key file `secret.key` is damaged: it holds no key", Some("restore the file from a backup; without it stored secrets cannot be read")),
+    ("store.sealed", "the stored secret `credentials/…` does not open with any key of the key file", Some("restore the key file that sealed it, or enter the secret again")),
+    ("store.unreadable", "the database holds an unreadable outcome: `?`", None),
+    ("store.database", "the database refused", None),
+];
+
+#[cfg(test)]
+mod tests {
+    use toolgrove_store::StoreError;
+
+    use super::*;
+
+    /// Never called: it stops compiling when the store learns a new error, which then belongs into [`STORE`].
+    fn _every_error_of_the_store_is_known(error: &StoreError) {
+        match error {
+            StoreError::NameTaken { .. }
+            | StoreError::SlugTaken { .. }
+            | StoreError::Url { .. }
+            | StoreError::Open(_)
+            | StoreError::Newer { .. }
+            | StoreError::Migration { .. }
+            | StoreError::KeyFile { .. }
+            | StoreError::KeyFileAccess { .. }
+            | StoreError::Sealed { .. }
+            | StoreError::Unreadable { .. }
+            | StoreError::Database(_) => {}
+        }
+    }
+
+    #[test]
+    fn the_store_speaks_as_documented() {
+        let url = StoreError::Url { url: "mysql://x".into() };
+        let newer = StoreError::Newer { found: 9, known: 1 };
+        for error in [url, newer] {
+            let row = STORE.iter().find(|it| it.0 == error.code()).expect("documented");
+            assert_eq!((row.1, row.2), (error.to_string().as_str(), error.hint()));
+        }
+    }
+
+    #[test]
+    fn the_examples_end() {
+        assert!(std::iter::successors(after(None), |it| after(Some(it))).take(1000).count() < 1000);
+    }
+}

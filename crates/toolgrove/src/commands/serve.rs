@@ -1,0 +1,159 @@
+//! `toolgrove serve`: the hub, until Ctrl-C.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::serve::ListenerExt;
+use futures::StreamExt;
+use http::{Method, Request};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use toolgrove_core::Config;
+use toolgrove_core::task;
+
+use super::told_to_stop;
+use crate::args::Serve;
+use crate::declared::{self, Stamp};
+use crate::failure::{Exit, Failure, reason};
+use crate::lock::{self, Owner, Place};
+use crate::paths::Paths;
+use crate::printer::Printer;
+use crate::socket::Socket;
+use crate::start;
+
+/// How long running calls have to end after the first Ctrl-C.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
+    let stamp = Stamp::of(paths);
+    let config = configure(&args, start::read_config(paths)?)?;
+    let lock = match lock::claim(paths).await? {
+        Owner::Us(lock) => lock,
+        Owner::Running(place) => {
+            return Err(Failure::new("hub.running", place.sentence())
+                .hint("every command uses it; stop it first to start another, or set `TOOLGROVE_DATA`"));
+        }
+    };
+    let (listener, address) = bind(config.listen.0).await?;
+    let mut hub = start::start(paths, config, lock, address.port()).await?;
+    let socket = Socket::bind(paths)?;
+    let url = format!("http://{address}");
+    let place = Place { pid: std::process::id(), url: Some(url.clone()), socket: Some(socket.path().to_owned()) };
+    hub.lock.announce(&place).map_err(|error| Failure::io("cannot say where the hub is", &error))?;
+
+    let (stop, app) = (CancellationToken::new(), hub.app.clone());
+    let doors = toolgrove_server::app(app.clone()).layer(from_fn_with_state(stop.clone(), end_streams));
+    let http = task::spawn("http", serve_http(listener, doors.clone(), stop.clone()));
+    let socket = task::spawn("socket", socket.serve(app.clone(), doors, stop.clone()));
+    let key = start::local_key(paths)?;
+    welcome(printer, &app, &url, key.reveal());
+    app.started.store(true, Ordering::Release);
+    app.refresh_all();
+    let watch = task::spawn("watch", declared::watch(app, paths.clone(), stamp));
+
+    told_to_stop().await;
+    printer.note("stopping; press Ctrl-C again to quit at once");
+    watch.abort();
+    stop.cancel();
+    let leave = async {
+        let _ = tokio::time::timeout(GRACE, async { tokio::join!(http, socket) }).await;
+        hub.close().await;
+    };
+    tokio::select! {
+        () = leave => Ok(Exit::Done),
+        () = told_to_stop() => Ok(Exit::Interrupted),
+    }
+}
+
+/// What was typed goes over what the file says.
+fn configure(args: &Serve, mut config: Config) -> Result<Config, Failure> {
+    if let Some(address) = args.listen {
+        if !address.ip().is_loopback() {
+            return Err(Failure::usage(format!("`--listen {address}` is not a loopback address"))
+                .hint("a solo hub serves this machine only; use `127.0.0.1` or `[::1]`"));
+        }
+        config.listen.0 = address;
+    }
+    if let Some(names) = args.names {
+        config.names = names.profile();
+    }
+    Ok(config)
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let failed = |error: std::io::Error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::AddrInUse => "it is in use".into(),
+            _ => reason(&error),
+        };
+        let free = SocketAddr::new(address.ip(), 0);
+        Failure::new("hub.port", format!("cannot listen on `{address}`: {why}"))
+            .hint(format!("take a free port with `toolgrove serve --listen {free}`, or set `listen` in `toolgrove.toml`"))
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+async fn serve_http(listener: TcpListener, doors: Router, stop: CancellationToken) {
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let served = axum::serve(listener, doors).with_graceful_shutdown(stop.cancelled_owned()).await;
+    if let Err(error) = served {
+        tracing::error!(%error, "the port is no longer served");
+    }
+}
+
+/// Streams that only carry news have no end of their own: they end when the hub stops, calls may finish.
+async fn end_streams(State(stop): State<CancellationToken>, request: Request<Body>, next: Next) -> Response {
+    let is_news = request.method() == Method::GET
+        || request.headers().get("mcp-method").is_some_and(|it| it == "subscriptions/listen");
+    let response = next.run(request).await;
+    if !is_news {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    Response::from_parts(parts, Body::from_stream(body.into_data_stream().take_until(stop.cancelled_owned())))
+}
+
+/// Where the hub is and how to connect to it.
+fn welcome(printer: &Printer, app: &toolgrove_server::App, url: &str, key: &str) {
+    let public = app.config.public_url.as_ref().map(|it| it.as_str().trim_end_matches('/'));
+    let base = public.unwrap_or(url);
+    let page = format!("{base}{}", app.gate.sign_in_path());
+    let snippet = json!({ "mcpServers": { "toolgrove": {
+        "url": format!("{base}/mcp"),
+        "headers": { "Authorization": format!("Bearer {key}") },
+    } } });
+    let stdio = json!({ "mcpServers": { "toolgrove": { "command": "toolgrove", "args": ["stdio"] } } });
+    printer.json(&json!({
+        "url": format!("{url}/mcp"), "page": page, "pid": std::process::id(), "snippet": snippet, "stdio": stdio,
+    }));
+    printer.line(format_args!("Toolgrove listens at {url}/mcp"));
+    printer.line(format_args!("Its page, by a link that signs you in once: {page}"));
+    printer.line("\nConnect a client with");
+    printer.line(pretty(&snippet));
+    printer.line("or");
+    printer.line(format_args!(
+        "claude mcp add --transport http toolgrove {base}/mcp --header \"Authorization: Bearer {key}\""
+    ));
+    printer.line("or, for a client that starts a process,");
+    printer.line(stdio);
+    let catalog = app.hub.catalog(app.caller.person);
+    if catalog.offers().next().is_none() {
+        printer.line("\nNo servers yet: add some with `toolgrove import FILE` or `toolgrove server add NAME URL`");
+    }
+    printer.line("");
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}

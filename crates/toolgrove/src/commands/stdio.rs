@@ -1,0 +1,112 @@
+//! `toolgrove stdio`: the hub as a child process of a client.
+//!
+//! With a hub running it only forwards; else it owns the folder and is the hub, for itself and, through the socket,
+//! for whatever else is started meanwhile. When the hub it forwards to ends, the next one is found or started.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncWriteExt, Stdin, Stdout};
+use tokio::net::UnixStream;
+use tokio_util::sync::CancellationToken;
+use toolgrove_core::task;
+use toolgrove_server::mcp;
+
+use super::told_to_stop;
+use crate::api::{Api, segment};
+use crate::args::Stdio;
+use crate::declared::{self, Stamp};
+use crate::failure::{Exit, Failure};
+use crate::forward::{End, Forward};
+use crate::lock::{self, Lock, Owner, Place};
+use crate::paths::Paths;
+use crate::socket::{Hello, Socket};
+use crate::start;
+
+/// A hub that ends sooner than this after we came is counted; after a few of them we give up.
+const TOO_SOON: Duration = Duration::from_secs(1);
+const TRIES: u32 = 5;
+/// Room for what one side has written and the other has not read.
+const PIPE: usize = 256 * 1024;
+
+type Client = Forward<Stdin, Stdout>;
+
+pub(crate) async fn run(args: Stdio, paths: &Paths) -> Result<Exit, Failure> {
+    let mut client = Forward::new(tokio::io::stdin(), tokio::io::stdout());
+    let mut short = 0;
+    loop {
+        let began = Instant::now();
+        let hello = Hello::new(args.instance.clone());
+        let end = match lock::claim(paths).await? {
+            Owner::Us(lock) => own(&args, paths, lock, &mut client).await?,
+            Owner::Running(place) => {
+                if let Some(slug) = &args.instance {
+                    let path = format!("/api/mcp/instances/{}", segment(slug));
+                    Api::with(paths, async |api| api.get(&path).await).await?;
+                }
+                tokio::select! {
+                    end = join(&place, &hello, &mut client) => end,
+                    () = told_to_stop() => Some(End::Done),
+                }
+            }
+        };
+        if end == Some(End::Done) {
+            return Ok(Exit::Done);
+        }
+        short = if began.elapsed() < TOO_SOON { short + 1 } else { 0 };
+        if short >= TRIES {
+            return Err(Failure::new("hub.gone", "the hub went away").hint("run `toolgrove doctor`"));
+        }
+        tracing::warn!("the hub went away; looking for another one");
+    }
+}
+
+/// Forwards to a running hub.
+async fn join(place: &Place, hello: &Hello, client: &mut Client) -> Option<End> {
+    let mut stream = UnixStream::connect(place.socket.as_ref()?).await.ok()?;
+    stream.write_all(hello.line().as_bytes()).await.ok()?;
+    let (from_hub, to_hub) = stream.into_split();
+    // A client that cannot be written to has gone, and nobody waits for anything.
+    Some(client.carry(from_hub, to_hub).await.unwrap_or(End::Done))
+}
+
+/// Is the hub until the client's input ends.
+async fn own(args: &Stdio, paths: &Paths, lock: Lock, client: &mut Client) -> Result<Option<End>, Failure> {
+    let stamp = Stamp::of(paths);
+    let mut hub = start::start(paths, start::read_config(paths)?, lock, 0).await?;
+    let app = hub.app.clone();
+    if let Some(slug) = &args.instance
+        && app.hub.catalog(app.caller.person).offer(slug).is_none()
+    {
+        hub.close().await;
+        let path = format!("/api/mcp/instances/{}", segment(slug));
+        // Says so as every command does, with the nearest names.
+        return Api::with(paths, async |api| api.get(&path).await).await.map(|_| None);
+    }
+    let socket = Socket::bind(paths)?;
+    let place = Place { pid: std::process::id(), url: None, socket: Some(socket.path().to_owned()) };
+    hub.lock.announce(&place).map_err(|error| Failure::io("cannot say where the hub is", &error))?;
+    let stop = CancellationToken::new();
+    let doors = toolgrove_server::app(app.clone());
+    let socket = task::spawn("socket", socket.serve(app.clone(), doors, stop.clone()));
+    app.started.store(true, Ordering::Release);
+    app.refresh_all();
+    let watch = task::spawn("watch", declared::watch(app.clone(), paths.clone(), stamp));
+
+    let (ours, theirs) = tokio::io::duplex(PIPE);
+    let (from_client, to_client) = tokio::io::split(theirs);
+    let view = Hello::new(args.instance.clone()).view();
+    let serving = task::spawn("stdio", mcp::lines::serve(app.clone(), app.caller.clone(), view, from_client, to_client));
+    let (from_hub, to_hub) = tokio::io::split(ours);
+    let end = tokio::select! {
+        end = client.carry(from_hub, to_hub) => end.unwrap_or(End::Done),
+        () = told_to_stop() => End::Done,
+    };
+    watch.abort();
+    stop.cancel();
+    serving.abort();
+    // Others that came through the socket find the next hub, or become it.
+    let _ = tokio::time::timeout(Duration::from_millis(100), socket).await;
+    hub.close().await;
+    Ok(Some(end))
+}

@@ -1,0 +1,153 @@
+//! Builds store, pool, hub and doors from the configuration. Who listens, and for how long, is each command's.
+
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use serde_json::json;
+use tokio::sync::mpsc;
+use toolgrove_core::config::Mode;
+use toolgrove_core::hub::Hub;
+use toolgrove_core::{Config, Error, Secret, meter, task};
+use toolgrove_server::{App, Gate, Memory};
+use toolgrove_store::{SecretBox, Store};
+use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
+use toolgrove_wire::Raw;
+use toolgrove_wire::modern::Implementation;
+
+use crate::declared;
+use crate::failure::{Failure, reason};
+use crate::lock::Lock;
+use crate::paths::Paths;
+
+/// The hidden subcommand that keeps one server's process.
+pub(crate) const SHEPHERD: &str = "shepherd";
+/// A link that nobody used for this long is closed.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+/// From a call answered out of memory to one that waited for the slowest server, in seconds.
+const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+/// A hub that owns its folder.
+pub(crate) struct Started {
+    pub(crate) app: Arc<App>,
+    pub(crate) lock: Lock,
+}
+
+impl Started {
+    /// Ends every link, writes down what is still in memory, and lets go of the folder.
+    pub(crate) async fn close(self) {
+        self.app.hub.links().shutdown().await;
+        self.app.hub.log().close().await;
+        self.app.store.close().await;
+    }
+}
+
+/// What the configuration file means; a missing file means the defaults.
+pub(crate) fn read_config(paths: &Paths) -> Result<Config, Failure> {
+    let place = paths.config.display();
+    let text = match fs::read_to_string(&paths.config) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(Error::Config(format!("cannot read `{place}`: {}", reason(&error))).into()),
+    };
+    let config = Config::parse(&text, variable).map_err(|error| Error::Config(format!("`{place}`: {error}")))?;
+    match config.mode {
+        Mode::Solo => Ok(config),
+        mode => {
+            let word = if mode == Mode::Team { "team" } else { "cluster" };
+            Err(Failure::new("hub.mode", format!("mode `{word}` is not there yet"))
+                .hint(format!("set `mode = \"solo\"` in `{place}`")))
+        }
+    }
+}
+
+/// Starts a hub that answers requests to `port`. The catalogue is what it was at the last stop; nothing is asked of
+/// any server.
+pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) -> Result<Started, Failure> {
+    let key = local_key(paths)?;
+    let secrets = SecretBox::load_or_create(&paths.secret_key(&config))?;
+    let store = Store::open(&paths.store_url(&config), secrets).await?;
+    let solo = store.solo_person().await?;
+    let program = std::env::current_exe().map_err(|error| Failure::io("cannot find this program", &error))?;
+    let (reports, heard) = mpsc::unbounded_channel();
+    let version = env!("CARGO_PKG_VERSION");
+    let body_limit = usize::try_from(config.limits.body_mb).unwrap_or(usize::MAX).saturating_mul(1024 * 1024);
+    let pool = Pool::new(PoolOptions {
+        shepherd: ShepherdCommand { program, args: vec![SHEPHERD.into()] },
+        client: Implementation { name: "toolgrove".into(), version: version.into() },
+        body_limit,
+        idle: IDLE,
+        reports,
+        now,
+    });
+    let hub = Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities));
+    task::spawn("reports", hub.clone().follow(heard));
+    let gate = Gate::new(key, solo.person_id, config.names, port, config.public_url.as_ref());
+    let app = Arc::new(App {
+        hub,
+        caller: Arc::new(gate.caller()),
+        workspace: solo.workspace_id,
+        gate,
+        sessions: toolgrove_server::mcp::legacy::Sessions::default(),
+        streams: toolgrove_server::mcp::sse::Streams::default(),
+        server_info: Raw::of(&json!({ "name": "toolgrove", "title": "Toolgrove", "version": version })),
+        metrics: metrics().map_err(|error| Error::Internal(error.to_string()))?,
+        env: variable,
+        started: AtomicBool::new(false),
+        store,
+        config,
+    });
+    app.load().await?;
+    declared::sync(&app, paths, &app.config.servers).await?;
+    Ok(Started { app, lock })
+}
+
+/// The key of the doors, made at the first start.
+pub(crate) fn local_key(paths: &Paths) -> Result<Secret, Failure> {
+    let path = paths.key();
+    let failed = |error| Failure::io(format_args!("cannot use key file `{}`", path.display()), &error);
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+        Ok(mut file) => {
+            let mut key = String::new();
+            for byte in rand::random::<[u8; 32]>() {
+                let _ = write!(key, "{byte:02x}");
+            }
+            writeln!(file, "{key}").map_err(failed)?;
+            file.sync_all().map_err(failed)?;
+            Ok(Secret::new(key))
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            if fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o077 != 0 {
+                tracing::warn!("others could read `{}`; now only its owner can", path.display());
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
+            }
+            let text = fs::read_to_string(&path).map_err(failed)?;
+            let key = text.trim();
+            if key.len() < 16 || !key.bytes().all(|it| it.is_ascii_graphic()) {
+                return Err(Failure::new("cli.io", format!("key file `{}` is damaged", path.display()))
+                    .hint("remove it: a new key is made at the next start, and clients need the new one"));
+            }
+            Ok(Secret::new(key))
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn metrics() -> Result<PrometheusHandle, BuildError> {
+    PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Full(meter::SECONDS.into()), &BUCKETS)?
+        .install_recorder()
+}
+
+fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

@@ -1,0 +1,88 @@
+//! Runs the examples of `/cases` that need a hub: one trial per case, against the built binary and real servers.
+//!
+//! `mcp_client_http` and `proxy` are run whole, other files as far as `crates/core/tests/elsewhere.txt` sends them
+//! here. A case without a scenario fails, and so does a scenario without a case.
+
+#[path = "../support/hub.rs"]
+mod hub;
+mod http;
+mod import;
+mod proxy;
+
+use std::path::Path;
+use std::pin::Pin;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What a scenario is given: the case as it stands in the file.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Case {
+    pub id: String,
+    pub given: Value,
+    pub expect: Value,
+}
+
+pub type Scenario = fn(Case) -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// Names an async function as a scenario.
+#[macro_export]
+macro_rules! scenarios {
+    ($($id:literal => $run:path),* $(,)?) => {
+        pub const SCENARIOS: &[(&str, $crate::Scenario)] = &[$(($id, |case| Box::pin($run(case)))),*];
+    };
+}
+
+const ELSEWHERE: &str = include_str!("../../../core/tests/elsewhere.txt");
+
+fn main() {
+    let mut trials = Vec::new();
+    for (file, scenarios, whole) in [
+        ("mcp_client_http", http::SCENARIOS, true),
+        ("proxy", proxy::SCENARIOS, true),
+        ("naming", import::NAMING, false),
+        ("json_import", import::SCENARIOS, false),
+        ("slug_and_validation", import::SLUGS, false),
+    ] {
+        let cases = match read(file) {
+            Ok(cases) => cases,
+            Err(problem) => {
+                trials.push(Trial::test(file, move || Err(Failed::from(problem))));
+                continue;
+            }
+        };
+        for (id, _) in scenarios {
+            if !cases.iter().any(|it| it.id == *id) {
+                trials.push(Trial::test(format!("{file}::{id}"), || Err("there is no such case".into())));
+            }
+        }
+        for case in cases {
+            let line = format!("{file} {}", case.id);
+            if whole || ELSEWHERE.lines().any(|it| it == line) {
+                let scenario = scenarios.iter().find(|it| it.0 == case.id).map(|it| it.1);
+                trials.push(Trial::test(format!("{file}::{}", case.id), move || run(scenario, case)));
+            }
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn run(scenario: Option<Scenario>, case: Case) -> Result<(), Failed> {
+    let scenario = scenario.ok_or("no scenario runs this case")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(|it| it.to_string())?;
+    runtime.block_on(scenario(case));
+    Ok(())
+}
+
+fn read(file: &str) -> Result<Vec<Case>, String> {
+    #[derive(Deserialize)]
+    struct File {
+        cases: Vec<Case>,
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../cases/{file}.json"));
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let file: File = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    if file.cases.is_empty() { Err("no cases".into()) } else { Ok(file.cases) }
+}

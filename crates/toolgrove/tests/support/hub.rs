@@ -1,0 +1,286 @@
+//! A real hub for tests: the built binary on a port of its own, a data folder of its own, and plain HTTP to it.
+
+#![allow(dead_code, clippy::unwrap_used, reason = "each test binary uses a part of it; a test may panic")]
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+pub const MODERN: &str = "2026-07-28";
+
+pub struct Hub {
+    pub child: Child,
+    pub url: String,
+    pub key: String,
+    pub dir: TempDir,
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+/// An answer, read whole.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// The JSON body, or the last message of an event stream.
+    pub fn json(&self) -> Value {
+        self.messages().pop().unwrap_or(Value::Null)
+    }
+
+    /// Every message: one for a JSON body, several for an event stream.
+    pub fn messages(&self) -> Vec<Value> {
+        let text = String::from_utf8_lossy(&self.body);
+        let kind = self.headers.get("content-type").map_or("", |it| it.to_str().unwrap());
+        if kind.starts_with("text/event-stream") {
+            text.lines().filter_map(|it| it.strip_prefix("data: ")).filter_map(|it| serde_json::from_str(it).ok()).collect()
+        } else {
+            serde_json::from_slice(&self.body).into_iter().collect()
+        }
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+impl Hub {
+    /// A hub without servers.
+    pub async fn start() -> Self {
+        Self::start_with("").await
+    }
+
+    /// A hub with this `toolgrove.toml`.
+    pub async fn start_with(config: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("toolgrove.toml"), config).unwrap();
+        Self::start_in(dir).await
+    }
+
+    /// A hub in a folder that an earlier one may have used.
+    pub async fn start_in(dir: TempDir) -> Self {
+        let mut child = command(dir.path())
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        let log = dir.path().join("hub.log");
+        spawn(async move {
+            let mut text = String::new();
+            while let Ok(Some(line)) = stderr.next_line().await {
+                text.push_str(&line);
+                text.push('\n');
+                std::fs::write(&log, &text).unwrap();
+            }
+        });
+        let url = loop {
+            let line = lines.next_line().await.unwrap();
+            let Some(line) = line else {
+                panic!("the hub ended: {}", std::fs::read_to_string(dir.path().join("hub.log")).unwrap_or_default())
+            };
+            if let Some(start) = line.find("http://127.0.0.1:") {
+                let rest = &line[start + 17..];
+                let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                break format!("http://127.0.0.1:{port}");
+            }
+        };
+        spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        let key = std::fs::read_to_string(dir.path().join("data/key")).unwrap().trim().to_owned();
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Self { child, url, key, dir, client }
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("hub.log")).unwrap_or_default()
+    }
+
+    /// A request as it is: nothing is added.
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+        let response = self.client.request(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.map(|it| it.to_bytes()).unwrap_or_default();
+        Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+
+    /// A request with the key.
+    pub async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("authorization", format!("Bearer {}", self.key));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request.body(Full::new(body.into())).unwrap()).await
+    }
+
+    pub async fn api(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
+        let body = if body.is_null() { Bytes::new() } else { body.to_string().into() };
+        let answer = self.ask(method, path, &[("content-type", "application/json")], body).await;
+        (answer.status, serde_json::from_slice(&answer.body).unwrap_or(Value::Null))
+    }
+
+    pub async fn get(&self, path: &str) -> Value {
+        let (status, body) = self.api(Method::GET, path, Value::Null).await;
+        assert_eq!(status, 200, "{path}: {body}");
+        body
+    }
+
+    /// Pastes a server configuration.
+    pub async fn import(&self, servers: Value) -> Value {
+        let (status, body) = self.api(Method::POST, "/api/mcp/import", json!({ "text": servers.to_string() })).await;
+        assert_eq!(status, 200, "{body}");
+        body
+    }
+
+    /// One modern request.
+    pub async fn modern(&self, path: &str, method: &str, params: Value) -> Answer {
+        self.modern_with(path, method, params, &[]).await
+    }
+
+    pub async fn modern_with(&self, path: &str, method: &str, params: Value, headers: &[(&str, &str)]) -> Answer {
+        let mut params = params;
+        let meta = params.as_object_mut().unwrap().entry("_meta").or_insert_with(|| json!({}));
+        meta["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+        if meta.get("io.modelcontextprotocol/clientCapabilities").is_none() {
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
+        let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).unwrap_or("").to_owned();
+        let mut all = vec![
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", MODERN),
+            ("mcp-method", method),
+        ];
+        if ["tools/call", "prompts/get", "resources/read"].contains(&method) {
+            all.push(("mcp-name", &name));
+        }
+        all.extend_from_slice(headers);
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.ask(Method::POST, path, &all, body.to_string()).await
+    }
+
+    /// Calls a tool over the modern door and gives its result or error.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Value {
+        let answer = self.modern("/mcp", "tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        let message = answer.json();
+        message.get("result").or(message.get("error")).cloned().unwrap_or(message)
+    }
+
+    /// The names in a list.
+    pub async fn tools(&self) -> Vec<String> {
+        let answer = self.modern("/mcp", "tools/list", json!({})).await.json();
+        let tools = answer["result"]["tools"].as_array().cloned().unwrap_or_default();
+        tools.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Opens a legacy session.
+    pub async fn legacy(&self, path: &str) -> Legacy<'_> {
+        self.legacy_at(path, "2025-11-25").await
+    }
+
+    pub async fn legacy_at(&self, path: &str, version: &str) -> Legacy<'_> {
+        let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+        let answer = self.ask(Method::POST, path, &headers, body.to_string()).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+        let session = answer.headers["mcp-session-id"].to_str().unwrap().to_owned();
+        let initialized = answer.json()["result"].clone();
+        let client = Legacy { hub: self, path: path.into(), session, initialized };
+        client.notify("notifications/initialized", json!({})).await;
+        client
+    }
+
+    /// Ends the hub as a person would and waits for it.
+    pub async fn stop(mut self) -> TempDir {
+        let pid = self.child.id().unwrap();
+        Command::new("kill").args(["-TERM", &pid.to_string()]).status().await.unwrap();
+        let status = self.child.wait().await.unwrap();
+        assert!(status.success(), "{status}: {}", self.log());
+        self.dir
+    }
+
+    /// Ends the hub as a crash would.
+    pub async fn kill(mut self) -> TempDir {
+        self.child.kill().await.unwrap();
+        self.dir
+    }
+}
+
+/// One legacy session.
+pub struct Legacy<'a> {
+    hub: &'a Hub,
+    path: String,
+    pub session: String,
+    pub initialized: Value,
+}
+
+impl Legacy<'_> {
+    pub async fn post(&self, body: Value) -> Answer {
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-session-id", self.session.as_str()),
+        ];
+        self.hub.ask(Method::POST, &self.path, &headers, body.to_string()).await
+    }
+
+    pub async fn request(&self, method: &str, params: Value) -> Value {
+        let answer = self.post(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await;
+        answer.json()
+    }
+
+    pub async fn notify(&self, method: &str, params: Value) -> u16 {
+        self.post(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await.status
+    }
+}
+
+fn spawn(work: impl Future<Output = ()> + Send + 'static) {
+    #[expect(clippy::disallowed_methods, reason = "reads a child's output until it ends")]
+    tokio::spawn(work);
+}
+
+/// The built binary with a folder of its own.
+pub fn command(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolgrove"));
+    command
+        .env("TOOLGROVE_CONFIG", dir.join("toolgrove.toml"))
+        .env("TOOLGROVE_DATA", dir.join("data"))
+        .env_remove("TOOLGROVE_LOG");
+    command
+}
+
+/// The fixture's binary, for servers that are processes.
+pub fn fixture_program() -> String {
+    let path = Path::new(env!("CARGO_BIN_EXE_toolgrove")).with_file_name("toolgrove-fixture");
+    assert!(path.is_file(), "build the fixture first: cargo build -p toolgrove-fixture");
+    path.display().to_string()
+}
+
+/// The fixture over stdio, as an entry of a configuration.
+pub fn stdio_fixture(args: &[&str]) -> Value {
+    let mut all = vec!["stdio"];
+    all.extend_from_slice(args);
+    json!({ "command": fixture_program(), "args": all })
+}
