@@ -16,6 +16,6 @@ fuzz_target!(|data: &[u8]| {
     let _ = RequestMeta::read(Some(&raw));
     let _ = ResultHead::read(&raw);
     Raw::parse(without_hop_keys(&raw).bytes().clone()).expect("valid without its hop keys");
-    Raw::parse(legacy::result_for_client(&raw).bytes().clone()).expect("valid for a legacy client");
+    Raw::parse(legacy::result_for_client(&raw, legacy::Version::V2024_11_05).bytes().clone()).expect("valid for a legacy client");
     let _ = Message::read(&raw);
 });

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use toolgrove_wire::Raw;
+use toolgrove_wire::modern::ResultKind;
+use toolgrove_wire::{Abilities, Raw};
 use uuid::Uuid;
 
 use crate::Error;
@@ -57,22 +58,37 @@ pub enum Method {
     GetPrompt,
     ReadResource,
     Complete,
+    /// The Tasks extension; its ids are sealed and name the instance.
+    GetTask,
+    UpdateTask,
+    CancelTask,
 }
 
 impl Method {
+    pub const ALL: [Self; 7] = [
+        Self::CallTool,
+        Self::GetPrompt,
+        Self::ReadResource,
+        Self::Complete,
+        Self::GetTask,
+        Self::UpdateTask,
+        Self::CancelTask,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::CallTool => "tools/call",
             Self::GetPrompt => "prompts/get",
             Self::ReadResource => "resources/read",
             Self::Complete => "completion/complete",
+            Self::GetTask => "tasks/get",
+            Self::UpdateTask => "tasks/update",
+            Self::CancelTask => "tasks/cancel",
         }
     }
 
     pub fn parse(method: &str) -> Option<Self> {
-        [Self::CallTool, Self::GetPrompt, Self::ReadResource, Self::Complete]
-            .into_iter()
-            .find(|it| it.as_str() == method)
+        Self::ALL.into_iter().find(|it| it.as_str() == method)
     }
 }
 
@@ -89,17 +105,31 @@ pub struct Call {
     /// The conversation this call belongs to: a legacy client's session, else the caller.
     pub chat: Arc<str>,
     pub depth: u8,
+    /// What the client can be asked.
+    pub abilities: Abilities,
+    pub asking: Asking,
     /// The least severe log message the client wants to see; none if it did not ask.
     pub log_level: Option<String>,
     /// Unix milliseconds.
     pub started_at: i64,
 }
 
+/// How a client answers questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// While the call runs: through the call's events.
+    Live,
+    /// By calling again: a result that wants input is given to it as it is.
+    ByRetry,
+}
+
 /// What came of a call that did not fail on the way.
 #[derive(Debug, Clone)]
-pub enum Outcome {
-    /// The server's result; a missing `resultType` means complete.
-    Complete { result: Raw, instance: Arc<Instance> },
+pub struct Outcome {
+    pub result: Raw,
+    /// A missing `resultType` means complete.
+    pub kind: ResultKind,
+    pub instance: Arc<Instance>,
 }
 
 /// A request on its way to a link: names are the server's own, the keys of the client's hop are gone.
@@ -109,8 +139,28 @@ pub struct Outgoing {
     pub params: Raw,
     pub chat: Arc<str>,
     pub log_level: Option<String>,
+    /// What the client behind this request can be asked. A legacy link is opened with exactly these.
+    pub abilities: Abilities,
+    /// Arguments that the tool wants repeated as `Mcp-Param-*` headers, for modern HTTP links.
+    pub headers: Vec<(String, String)>,
     /// Whether sending it twice does no harm (`readOnlyHint` or `idempotentHint`).
     pub repeatable: bool,
+    pub legacy_task: LegacyTask,
+}
+
+/// Whether a 2025-11-25 server runs the tool only as a task (`execution.taskSupport` is `required`). Its link then
+/// starts the task, waits and fetches the result; links of other revisions take no notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LegacyTask {
+    No,
+    Required,
+}
+
+/// Whether a resource is to be watched from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watching {
+    Start,
+    Stop,
 }
 
 /// Everything a server says about itself. A list it does not have is empty; one that failed carries its error.
@@ -133,6 +183,9 @@ pub trait Links: Send + Sync + 'static {
         events: Events,
     ) -> impl Future<Output = Result<Raw, Error>> + Send;
 
+    /// Sends one request for which nobody waits.
+    fn request_beside(&self, instance: &Arc<Instance>, outgoing: Outgoing);
+
     /// Fetches one list, all its pages.
     fn list(
         &self,
@@ -145,6 +198,18 @@ pub trait Links: Send + Sync + 'static {
 
     /// Whether changes of the server's lists are being reported, so that asking again would tell nothing new.
     fn has_feed(&self, instance: Uuid) -> bool;
+
+    /// Has updates of a resource reported, or no longer. The hub counts who wants them; links only hear of the first
+    /// and the last.
+    fn watch(
+        &self,
+        instance: &Arc<Instance>,
+        uri: &str,
+        watching: Watching,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Ends the links of one conversation, on every instance.
+    fn end_chat(&self, chat: &str) -> impl Future<Output = ()> + Send;
 
     /// Ends all links of an instance that was changed, turned off or removed.
     fn close(&self, instance: Uuid) -> impl Future<Output = ()> + Send;

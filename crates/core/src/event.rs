@@ -1,41 +1,127 @@
 //! What happens while a call runs, and what servers say unasked.
 
-use tokio::sync::mpsc;
-use toolgrove_wire::Raw;
+use tokio::sync::{mpsc, oneshot};
+use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
 use uuid::Uuid;
 
 use crate::Error;
 use crate::instance::Verdict;
 
-/// Something a running call wants its caller to know. The parameters are the notification's own, without the
-/// progress token, which belongs to the hop.
-#[derive(Debug, Clone)]
+/// Something a running call wants its caller to know or to answer. The parameters are the message's own, without the
+/// keys of its hop.
+#[derive(Debug)]
 pub enum Event {
     Progress(Raw),
     Log(Raw),
+    Ask(Ask),
+    /// A person has finished what a URL elicitation sent them to: `notifications/elicitation/complete`.
+    Elicited(Raw),
+}
+
+/// A question of a server in the middle of a call. Dropping it declines it, in the words its kind has for that.
+#[derive(Debug)]
+pub struct Ask {
+    pub question: Question,
+    pub params: Raw,
+    /// The key under which the server would like a modern client to answer.
+    pub key: Option<String>,
+    /// Who asks, as a person knows it.
+    pub server: String,
+    pub reply: oneshot::Sender<Result<Raw, RpcError>>,
+}
+
+/// The three questions a server may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    Elicit,
+    Sample,
+    Roots,
+}
+
+impl Question {
+    pub const ALL: [Self; 3] = [Self::Elicit, Self::Sample, Self::Roots];
+
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Elicit => "elicitation/create",
+            Self::Sample => "sampling/createMessage",
+            Self::Roots => "roots/list",
+        }
+    }
+
+    pub fn parse(method: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.method() == method)
+    }
+
+    /// Whether an answer has the shape this question wants.
+    pub fn accepts(self, answer: &Raw) -> bool {
+        match self {
+            Self::Elicit => match answer.get_text("action").as_deref() {
+                Some("accept") => answer.get("content").is_none_or(|it| it.is_object()),
+                Some("decline" | "cancel") => true,
+                _ => false,
+            },
+            Self::Sample => ["role", "model"].iter().all(|it| answer.get(it).is_some_and(|it| it.is_string()))
+                && answer.get("content").is_some_and(|it| it.is_object() || it.is_array()),
+            Self::Roots => answer.get("roots").is_some_and(|it| it.is_array()),
+        }
+    }
+
+    /// Whether a client with these abilities may be asked this.
+    pub fn fits(self, params: &Raw, abilities: Abilities) -> bool {
+        match self {
+            Self::Elicit if params.get_text("mode").as_deref() == Some("url") => abilities.has(Abilities::URL),
+            Self::Elicit => abilities.has(Abilities::FORM),
+            Self::Sample => abilities.has(Abilities::SAMPLING),
+            Self::Roots => abilities.has(Abilities::ROOTS),
+        }
+    }
+}
+
+impl Ask {
+    /// The parameters as a client gets them: a person sees who wants to know.
+    pub fn signed(&self) -> Raw {
+        match (self.question, self.params.get_text("message")) {
+            (Question::Elicit, Some(message)) => {
+                let message = format!("[{}] {message}", self.server);
+                Edit::of(&self.params).set_text("message", &message).done()
+            }
+            _ => self.params.clone(),
+        }
+    }
 }
 
 /// Where a call's events go. A caller that wants none costs nothing.
 #[derive(Debug, Clone, Default)]
-pub struct Events(Option<mpsc::UnboundedSender<Event>>);
+pub struct Events {
+    tx: Option<mpsc::UnboundedSender<Event>>,
+    progress: bool,
+}
+
+/// Whether the caller has asked to be told how far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    Wanted,
+    Unwanted,
+}
 
 impl Events {
     pub fn none() -> Self {
-        Self(None)
+        Self::default()
     }
 
-    pub fn channel() -> (Self, mpsc::UnboundedReceiver<Event>) {
+    pub fn channel(progress: Progress) -> (Self, mpsc::UnboundedReceiver<Event>) {
         let (tx, rx) = mpsc::unbounded_channel();
-        (Self(Some(tx)), rx)
+        (Self { tx: Some(tx), progress: progress == Progress::Wanted }, rx)
     }
 
-    pub fn wanted(&self) -> bool {
-        self.0.is_some()
+    pub fn wants_progress(&self) -> bool {
+        self.progress
     }
 
     pub fn send(&self, event: Event) {
-        if let Some(tx) = &self.0 {
-            // A caller that has gone needs no events.
+        if let Some(tx) = &self.tx {
+            // A caller that has gone needs no events; a question sent to nobody is declined by being dropped.
             let _ = tx.send(event);
         }
     }

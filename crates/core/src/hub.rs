@@ -4,26 +4,29 @@
 //! swaps a new catalogue in. It reads no clock but the one it is given and stores nothing but through [`Log`].
 
 mod listing;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use watch::Watch;
+
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
-use toolgrove_wire::modern::ResultHead;
+use toolgrove_wire::modern::{ResultHead, ResultKind};
 use toolgrove_wire::{Edit, Raw};
 use uuid::Uuid;
 
 use crate::bus::Bus;
-use crate::call::{Call, Links, Method, Outcome, Outgoing, View};
+use crate::call::{Asking, Call, LegacyTask, Links, Method, Outcome, Outgoing, View};
 use crate::catalog::{Catalog, Place, Route, usable};
 use crate::config::Capabilities;
 use crate::event::Events;
 use crate::instance::{Instance, Verdict};
 use crate::offer::Offer;
 use crate::record::{CallEnd, CallRecord};
-use crate::{Error, meter, policy, uri};
+use crate::{Error, drive, meter, policy, uri};
 
 
 /// What is remembered. The real one writes to the store.
@@ -50,6 +53,8 @@ pub struct Hub<L, G> {
     states: Mutex<HashMap<Uuid, LinkState>>,
     /// One lock per instance: a list is fetched once, however many calls want it.
     fetching: Mutex<HashMap<Uuid, Arc<AsyncMutex<Option<Instant>>>>>,
+    /// How many clients watch a resource, by instance and address.
+    watched: Mutex<HashMap<(Uuid, String), usize>>,
     bus: Bus,
 }
 
@@ -63,6 +68,21 @@ pub enum LinkState {
     Failed(Error),
 }
 
+/// Where a checked request goes, in the server's own words.
+struct Target {
+    instance: Arc<Instance>,
+    params: Raw,
+    repeatable: bool,
+    headers: Vec<(String, String)>,
+}
+
+impl Target {
+    /// A request that changes nothing.
+    fn reading(instance: Arc<Instance>, params: Raw) -> Self {
+        Self { instance, params, repeatable: true, headers: Vec::new() }
+    }
+}
+
 /// Leaves a row even when the call's future is dropped.
 struct Recorder<'a, G: Log> {
     log: &'a G,
@@ -70,6 +90,7 @@ struct Recorder<'a, G: Log> {
     started: Instant,
     kind: &'static str,
     slug: String,
+    is_error: bool,
 }
 
 impl<G: Log> Recorder<'_, G> {
@@ -101,6 +122,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             offers: Mutex::default(),
             states: Mutex::default(),
             fetching: Mutex::default(),
+            watched: Mutex::default(),
             bus: Bus::default(),
         }
     }
@@ -133,12 +155,16 @@ impl<L: Links, G: Log> Hub<L, G> {
             started: Instant::now(),
             kind: "",
             slug: String::new(),
+            is_error: false,
         };
         let result = self.run(&call, events, &mut recorder).await;
         match &result {
-            Ok(Outcome::Complete { result, .. }) => {
-                let head = ResultHead::read(result);
-                let end = if head.is_error { CallEnd::ToolError } else { CallEnd::Done };
+            Ok(Outcome { result, kind, .. }) => {
+                let end = match kind {
+                    ResultKind::InputRequired => CallEnd::InputRequired,
+                    _ if recorder.is_error => CallEnd::ToolError,
+                    _ => CallEnd::Done,
+                };
                 recorder.end(end, None, result.bytes().len() as u64);
             }
             Err(Error::Cancelled) => recorder.end(CallEnd::Cancelled, Some(&Error::Cancelled), 0),
@@ -153,11 +179,12 @@ impl<L: Links, G: Log> Hub<L, G> {
         events: Events,
         recorder: &mut Recorder<'_, G>,
     ) -> Result<Outcome, Error> {
-        let (instance, params, repeatable) = match call.method {
+        let Target { instance, params, repeatable, headers } = match call.method {
             Method::CallTool => self.check_tool(call, recorder).await?,
             Method::GetPrompt => self.place_prompt(call)?,
             Method::ReadResource => self.place_resource(call)?,
             Method::Complete => self.place_completion(call)?,
+            Method::GetTask | Method::UpdateTask | Method::CancelTask => self.place_task(call)?,
         };
         recorder.target(&instance);
         let outgoing = Outgoing {
@@ -165,9 +192,15 @@ impl<L: Links, G: Log> Hub<L, G> {
             params,
             chat: call.chat.clone(),
             log_level: call.log_level.clone(),
+            abilities: call.abilities,
+            headers,
             repeatable,
+            legacy_task: LegacyTask::No,
         };
-        let result = self.links.request(&instance, outgoing, events).await;
+        let result = match call.asking {
+            Asking::ByRetry => self.links.request(&instance, outgoing, events).await,
+            Asking::Live => drive::request(&self.links, &instance, outgoing, events).await,
+        };
         if let Err(error) = &result {
             self.note_failure(&instance, error);
         }
@@ -175,7 +208,9 @@ impl<L: Links, G: Log> Hub<L, G> {
             View::All => uri::wrap_result(&instance.slug, &result?),
             View::One { .. } => result?,
         };
-        Ok(Outcome::Complete { result, instance })
+        let head = ResultHead::read(&result);
+        recorder.is_error = head.is_error;
+        Ok(Outcome { result, kind: head.kind, instance })
     }
 
     /// Route, policy and arguments of a tool call.
@@ -183,7 +218,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         self: &Arc<Self>,
         call: &Call,
         recorder: &mut Recorder<'_, G>,
-    ) -> Result<(Arc<Instance>, Raw, bool), Error> {
+    ) -> Result<Target, Error> {
         let name = required(&call.params, "name")?;
         let mut route = self.route(call, &name).await?;
         recorder.target(&route.instance);
@@ -204,8 +239,12 @@ impl<L: Links, G: Log> Hub<L, G> {
         } else {
             self.freshen_beside(&route.instance);
         }
-        let params = rename(&call.params, "name", &name, &route.tool.name);
-        Ok((route.instance.clone(), params, route.tool.repeatable()))
+        Ok(Target {
+            params: rename(&call.params, "name", &name, &route.tool.name),
+            repeatable: route.tool.repeatable(),
+            headers: route.tool.param_headers(&arguments),
+            instance: route.instance,
+        })
     }
 
     /// The tool behind a name. A name that is new may have come since the last listing: that is waited for.
@@ -225,20 +264,20 @@ impl<L: Links, G: Log> Hub<L, G> {
         }
     }
 
-    fn place_prompt(&self, call: &Call) -> Result<(Arc<Instance>, Raw, bool), Error> {
+    fn place_prompt(&self, call: &Call) -> Result<Target, Error> {
         let name = required(&call.params, "name")?;
         let Place { instance, name: own } = self.catalog(call.caller.person).prompt(&call.view, &name)?;
-        Ok((instance, rename(&call.params, "name", &name, &own), true))
+        Ok(Target::reading(instance, rename(&call.params, "name", &name, &own)))
     }
 
-    fn place_resource(&self, call: &Call) -> Result<(Arc<Instance>, Raw, bool), Error> {
+    fn place_resource(&self, call: &Call) -> Result<Target, Error> {
         let uri = required(&call.params, "uri")?;
         let Place { instance, name: own } = self.catalog(call.caller.person).resource(&call.view, &uri)?;
-        Ok((instance, rename(&call.params, "uri", &uri, &own), true))
+        Ok(Target::reading(instance, rename(&call.params, "uri", &uri, &own)))
     }
 
     /// Completion names a prompt or a resource template in `ref`.
-    fn place_completion(&self, call: &Call) -> Result<(Arc<Instance>, Raw, bool), Error> {
+    fn place_completion(&self, call: &Call) -> Result<Target, Error> {
         let reference = call.params.get("ref").ok_or_else(|| Error::RequestMissing(vec!["ref".into()]))?;
         let catalog = self.catalog(call.caller.person);
         let (place, member, name) = match reference.get_text("type").as_deref() {
@@ -253,7 +292,21 @@ impl<L: Links, G: Log> Hub<L, G> {
             _ => return Err(Error::Request("`ref.type` must be `ref/prompt` or `ref/resource`".into())),
         };
         let reference = rename(&reference, member, &name, &place.name);
-        Ok((place.instance, Edit::of(&call.params).set("ref", reference).done(), true))
+        Ok(Target::reading(place.instance, Edit::of(&call.params).set("ref", reference).done()))
+    }
+
+    /// Inside the hub a task's id is `<instance>/<the server's own>`.
+    fn place_task(&self, call: &Call) -> Result<Target, Error> {
+        let id = required(&call.params, "taskId")?;
+        let unknown = || Error::Request("no such task".into());
+        let (instance, own) = id.split_once('/').ok_or_else(unknown)?;
+        let instance = Uuid::parse_str(instance).ok().and_then(|it| self.offer(it)).ok_or_else(unknown)?;
+        if instance.instance.person != call.caller.person {
+            return Err(unknown());
+        }
+        usable(&instance.instance)?;
+        let params = Edit::of(&call.params).set_text("taskId", own).done();
+        Ok(Target { repeatable: call.method == Method::GetTask, ..Target::reading(instance.instance.clone(), params) })
     }
 }
 
@@ -284,6 +337,7 @@ fn first_row(call: &Call) -> CallRecord {
     let name = match call.method {
         Method::CallTool | Method::GetPrompt => call.params.get_text("name"),
         Method::ReadResource => call.params.get_text("uri"),
+        Method::GetTask | Method::UpdateTask | Method::CancelTask => call.params.get_text("taskId"),
         Method::Complete => {
             call.params.get("ref").and_then(|it| it.get_text("name").or_else(|| it.get_text("uri")))
         }

@@ -8,6 +8,7 @@ use toolgrove_wire::Raw;
 
 use crate::call::Discovery;
 use crate::event::ListKind;
+use crate::header::{self, Annotation};
 use crate::instance::Instance;
 use crate::name::{self, Profile};
 use crate::schema::Validator;
@@ -137,6 +138,18 @@ impl Tool {
             Some(validator) => validator.check(&arguments.to_value()),
             None => Ok(()),
         }
+    }
+
+    /// What this tool wants repeated in headers, if anything. Most want nothing: the text is looked at before the
+    /// schema is.
+    pub fn annotations(&self) -> Option<Vec<Annotation>> {
+        memchr::memmem::find(self.raw.bytes(), header::ANNOTATION.as_bytes())?;
+        header::annotations(&self.raw.get("inputSchema")?).ok()
+    }
+
+    /// The arguments this tool wants repeated in headers.
+    pub fn param_headers(&self, arguments: &Raw) -> Vec<(String, String)> {
+        self.annotations().map(|it| header::values(&it, arguments)).unwrap_or_default()
     }
 
     /// Whether calling it twice does no harm, by the tool's own word.

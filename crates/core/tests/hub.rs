@@ -6,15 +6,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
-use toolgrove_core::call::{Call, Caller, Discovery, Door, Links, Method, Outcome, Outgoing, View};
+use toolgrove_core::call::{
+    Asking, Call, Caller, Discovery, Door, Links, Method, Outcome, Outgoing, View, Watching,
+};
 use toolgrove_core::config::Capabilities;
-use toolgrove_core::event::{Event, Events, ListKind, News, Report};
+use toolgrove_core::event::{Event, Events, ListKind, News, Progress, Report};
 use toolgrove_core::hub::{Hub, Log};
 use toolgrove_core::instance::{Era, EraSetting, HttpReach, Instance, Switch, Transport, Verdict};
 use toolgrove_core::name::Profile;
 use toolgrove_core::offer::{Offer, Permission};
 use toolgrove_core::{CallRecord, Error};
-use toolgrove_wire::Raw;
+use toolgrove_wire::{Abilities, Raw};
 use uuid::Uuid;
 
 /// Links that answer by script and remember what reached them.
@@ -80,6 +82,14 @@ impl Links for Scripted {
     fn has_feed(&self, _: Uuid) -> bool {
         self.0.feed
     }
+
+    fn request_beside(&self, _: &Arc<Instance>, _: Outgoing) {}
+
+    async fn watch(&self, _: &Arc<Instance>, _: &str, _: Watching) -> Result<(), Error> {
+        Ok(())
+    }
+
+    async fn end_chat(&self, _: &str) {}
 
     async fn close(&self, _: Uuid) {}
 }
@@ -176,6 +186,8 @@ impl World {
             params: Raw::parse(params.to_owned()).unwrap(),
             chat: "c".into(),
             depth: 0,
+            abilities: Abilities::NONE,
+            asking: Asking::ByRetry,
             log_level: None,
             started_at: 0,
         }
@@ -186,7 +198,7 @@ async fn check(params: &str, expected: &Expect) {
     let world = world(Capabilities::Cached);
     let result = world.hub.call(world.call(View::All, params), Events::none()).await;
     let said = match result {
-        Ok(Outcome::Complete { result, instance }) => format!("{}: {}", instance.slug, result.as_str()),
+        Ok(Outcome { result, instance, .. }) => format!("{}: {}", instance.slug, result.as_str()),
         Err(error) => format!("{}: {error}", error.code()),
     };
     let sent: Vec<_> = world.script.sent().iter().map(|it| format!("sent: {it}\n")).collect();
@@ -290,7 +302,7 @@ async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 #[tokio::test]
 async fn events_of_a_call_reach_its_caller() {
     let world = world(Capabilities::Cached);
-    let (events, mut heard) = Events::channel();
+    let (events, mut heard) = Events::channel(Progress::Wanted);
     world.hub.call(world.call(View::All, r#"{"name":"mcp__fs__steps"}"#), events).await.unwrap();
     assert!(
         matches!(heard.recv().await, Some(Event::Progress(params)) if params.as_str() == r#"{"progress":1}"#)
@@ -303,7 +315,7 @@ async fn one_instance_is_called_by_its_own_names_and_its_addresses_stay() {
     let world = world(Capabilities::Cached);
     let view = View::One { slug: "FS".into() };
     let call = world.call(view.clone(), r#"{"name":"say","arguments":{"n":1}}"#);
-    let Outcome::Complete { result, .. } = world.hub.call(call, Events::none()).await.unwrap();
+    let Outcome { result, .. } = world.hub.call(call, Events::none()).await.unwrap();
     assert!(result.as_str().contains(r#""uri":"a://b""#));
     let error =
         world.hub.call(world.call(view, r#"{"name":"mcp__fs__say"}"#), Events::none()).await.unwrap_err();

@@ -40,6 +40,7 @@ pub struct App {
     pub gate: Gate,
     pub sessions: mcp::legacy::Sessions,
     pub streams: mcp::sse::Streams,
+    pub lot: mcp::park::Lot,
     /// How the hub introduces itself.
     pub server_info: Raw,
     pub metrics: PrometheusHandle,

@@ -3,13 +3,17 @@
 //! Which era a message is of is told by the message alone, never by the connection it came over.
 
 pub mod answer;
+mod asks;
 pub mod conversation;
 pub mod legacy;
 pub mod lines;
 pub mod modern;
 mod notices;
+pub mod park;
+mod replay;
 pub mod sse;
 mod stream;
+mod task;
 
 use std::sync::Arc;
 
@@ -20,7 +24,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
-use toolgrove_core::call::{Caller, Door, View};
+use toolgrove_core::call::{Caller, View};
 use toolgrove_wire::envelope::{INVALID_REQUEST, NotAMessage};
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::modern::{RequestMeta, VERSION};
@@ -116,8 +120,7 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: &HeaderMa
     match Message::read(&body) {
         Err(problem) => refuse(None, ClientEra::Modern, &Failure { rpc: problem.rpc(), status: 400 }),
         Ok(Message::Request { id, method, params }) => {
-            let client = modern::client(caller, view, Door::Mcp);
-            modern::respond(&app, client, headers, streams, id, method, params).await
+            modern::respond(&app, caller, view, headers, streams, (id, method, params)).await
         }
         Ok(Message::Notification { .. }) => StatusCode::ACCEPTED.into_response(),
         Ok(Message::Response { .. }) => {

@@ -15,6 +15,7 @@ mod lists;
 mod open;
 mod people;
 mod schema;
+mod seal_keys;
 mod secrets;
 mod servers;
 mod settings;

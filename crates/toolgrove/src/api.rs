@@ -17,8 +17,10 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use toolgrove_core::catalog::usable;
 use toolgrove_core::{Secret, task};
+use toolgrove_wire::Raw;
 use tower::ServiceExt;
 
+use crate::commands::Stop;
 use crate::failure::Failure;
 use crate::lock::{self, Owner, Place};
 use crate::near;
@@ -47,12 +49,20 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        serde_json::from_slice(&self.bytes)
-            .map_err(|error| Failure::new("hub.internal", format!("the hub's answer cannot be read: {error}")))
+        serde_json::from_slice(&self.bytes).map_err(|error| {
+            Failure::new("hub.internal", format!("the hub's answer cannot be read: {error}"))
+        })
     }
 
     pub(crate) fn value(&self) -> Result<Value, Failure> {
         self.read()
+    }
+
+    /// For what a server has sent: it may hold numbers that are no value of ours.
+    pub(crate) fn raw(&self) -> Result<Raw, Failure> {
+        Raw::parse(self.bytes.clone()).map_err(|error| {
+            Failure::new("hub.internal", format!("the hub's answer cannot be read: {error}"))
+        })
     }
 }
 
@@ -62,10 +72,11 @@ impl Api {
         paths: &Paths,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        let mut stop = Stop::new();
         let api = Self::open(paths).await?;
         let done = tokio::select! {
             done = work(&api) => done,
-            () = crate::commands::told_to_stop() => Err(Failure::interrupted()),
+            () = stop.told() => Err(Failure::interrupted()),
         };
         let done = match done {
             Err(failure) => Err(api.suggest(failure).await),
@@ -82,7 +93,11 @@ impl Api {
                 let hub = start::start(paths, start::read_config(paths)?, lock, 0).await?;
                 let doors = toolgrove_server::app(hub.app.clone());
                 let key = start::local_key(paths)?;
-                Ok(Self { way: Way::InProcess { hub: Box::new(hub), doors }, key, host: "localhost:0".into() })
+                Ok(Self {
+                    way: Way::InProcess { hub: Box::new(hub), doors },
+                    key,
+                    host: "localhost:0".into(),
+                })
             }
         }
     }
@@ -111,7 +126,12 @@ impl Api {
         self.send(Method::POST, path, Some(body.to_string())).await
     }
 
-    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<String>) -> Result<Answer, Failure> {
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+    ) -> Result<Answer, Failure> {
         let response = self.request(method, path, "application/json", body).await?;
         let bytes = response.into_body().collect().await.map_err(|_| gone())?.to_bytes();
         Ok(Answer { bytes: bytes.to_vec() })

@@ -111,7 +111,9 @@ pub(crate) enum Server {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "toolgrove server add [OPTIONS] <NAME> <URL>\n       toolgrove server add [OPTIONS] <NAME> -- <COMMAND>...")]
+#[command(
+    override_usage = "toolgrove server add [OPTIONS] <NAME> <URL>\n       toolgrove server add [OPTIONS] <NAME> -- <COMMAND>..."
+)]
 pub(crate) struct ServerAdd {
     /// What to call it
     pub(crate) name: String,

@@ -16,7 +16,7 @@ mod tools;
 use std::io::Read;
 
 use clap::CommandFactory;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::{Args, Command};
 use crate::failure::{Exit, Failure};
@@ -49,14 +49,21 @@ pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> R
     }
 }
 
-/// Returns when somebody wants this process to end.
-pub(crate) async fn told_to_stop() {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+/// Hears when somebody wants this process to end, from the moment it is made.
+pub(crate) struct Stop(Option<(Signal, Signal)>);
+
+impl Stop {
+    pub(crate) fn new() -> Self {
+        Self(signal(SignalKind::interrupt()).ok().zip(signal(SignalKind::terminate()).ok()))
+    }
+
+    /// Returns once for every Ctrl-C or SIGTERM.
+    pub(crate) async fn told(&mut self) {
+        let Some((interrupt, terminate)) = &mut self.0 else { return std::future::pending().await };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     }
 }
 

@@ -56,7 +56,10 @@ fn read_mcp_json(path: &Path, declared: &mut Declared) -> Vec<String> {
     for entry in entries {
         match entry {
             Ok(entry) if declared.entries.iter().any(|it| it.name == entry.name) => {
-                problems.push(format!("`{place}`: server `{}` is also in `toolgrove.toml`, which wins", entry.name));
+                problems.push(format!(
+                    "`{place}`: server `{}` is also in `toolgrove.toml`, which wins",
+                    entry.name
+                ));
             }
             Ok(entry) => declared.entries.push(entry),
             Err(failed) => {
@@ -89,14 +92,19 @@ pub(crate) async fn watch(app: Arc<App>, paths: Paths, mut seen: Stamp) {
                 continue;
             }
             Ok(read) => {
-                if (Config { servers: Vec::new(), ..read.clone() }) != (Config { servers: Vec::new(), ..config.clone() }) {
+                if (Config { servers: Vec::new(), ..read.clone() })
+                    != (Config { servers: Vec::new(), ..config.clone() })
+                {
                     tracing::info!("settings other than servers take effect at the next start");
                 }
                 config = read;
             }
         }
         match sync(&app, &paths, &config.servers).await {
-            Ok(()) => tracing::info!("the servers in `{}` were read again", paths.config.parent().unwrap_or(&paths.config).display()),
+            Ok(()) => tracing::info!(
+                "the servers in `{}` were read again",
+                paths.config.parent().unwrap_or(&paths.config).display()
+            ),
             Err(error) => tracing::warn!("the declared servers could not be read again: {error}"),
         }
     }

@@ -68,12 +68,15 @@ pub(crate) const OWN_CODES: &[(&str, &str)] = &[
     ("hub.busy", "another command (process 4711) has been using the data folder for 30 s"),
     ("hub.port", "cannot listen on `127.0.0.1:7430`: it is in use"),
     ("hub.gone", "the hub went away"),
+    ("hub.none", "there is no running hub to follow"),
     ("hub.mode", "mode `team` is not there yet"),
+    ("instance.tool-unknown", "`weather` has no tool called `forcast`"),
 ];
 
 impl Failure {
     pub(crate) fn new(code: &str, detail: impl Into<String>) -> Self {
-        let problem = Problem { status: None, code: code.into(), detail: detail.into(), hint: None, data: None };
+        let problem =
+            Problem { status: None, code: code.into(), detail: detail.into(), hint: None, data: None };
         Self { exit: Exit::Failed, problem: Box::new(problem) }
     }
 

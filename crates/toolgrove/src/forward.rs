@@ -47,7 +47,12 @@ pub(crate) enum End {
 
 impl<I: AsyncRead + Unpin, O: AsyncWrite + Unpin> Forward<I, O> {
     pub(crate) fn new(input: I, output: O) -> Self {
-        Self { input: BufReader::with_capacity(64 * 1024, input), output, line: Vec::new(), talk: Talk::default() }
+        Self {
+            input: BufReader::with_capacity(64 * 1024, input),
+            output,
+            line: Vec::new(),
+            talk: Talk::default(),
+        }
     }
 
     /// Carries until the client or the hub is gone.

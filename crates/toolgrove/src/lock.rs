@@ -34,7 +34,9 @@ impl Place {
     pub(crate) fn sentence(&self) -> String {
         match &self.url {
             Some(url) => format!("a hub is already running at `{url}/mcp` (process {})", self.pid),
-            None => format!("a hub is already running for a client's `toolgrove stdio` (process {})", self.pid),
+            None => {
+                format!("a hub is already running for a client's `toolgrove stdio` (process {})", self.pid)
+            }
         }
     }
 }

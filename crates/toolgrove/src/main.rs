@@ -68,7 +68,8 @@ fn start_log(command: &Command) -> Result<(), Failure> {
     let wanted = std::env::var("TOOLGROVE_LOG").ok().filter(|it| !it.trim().is_empty());
     let filter = EnvFilter::try_new(wanted.as_deref().unwrap_or(default))
         .map_err(|error| Failure::usage(format!("`TOOLGROVE_LOG` cannot be read: {error}")))?;
-    let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
+    let coloured =
+        std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

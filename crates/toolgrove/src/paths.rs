@@ -55,9 +55,11 @@ impl Paths {
         }
     }
 
-    /// Makes the data folder, for its owner's eyes only. One that is there and is ours, or empty, is made so.
+    /// Makes the data folder, for its owner's eyes only. One that is there and empty is made so; any other is as its
+    /// owner wants it, and `doctor` says what is wrong with it.
     pub(crate) fn make_data(&self) -> Result<(), Failure> {
-        let failed = |error| Failure::io(format_args!("cannot use data folder `{}`", self.data.display()), &error);
+        let failed =
+            |error| Failure::io(format_args!("cannot use data folder `{}`", self.data.display()), &error);
         match fs::metadata(&self.data) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if let Some(parent) = self.data.parent() {
@@ -71,8 +73,7 @@ impl Paths {
             Err(error) => Err(failed(error)),
             Ok(found) if !found.is_dir() => Err(failed(io::ErrorKind::NotADirectory.into())),
             Ok(found) => {
-                let is_ours = self.lock().exists() || fs::read_dir(&self.data).map_err(failed)?.next().is_none();
-                if found.mode() & 0o077 != 0 && is_ours {
+                if found.mode() & 0o077 != 0 && fs::read_dir(&self.data).map_err(failed)?.next().is_none() {
                     fs::set_permissions(&self.data, Permissions::from_mode(0o700)).map_err(failed)?;
                 }
                 Ok(())
@@ -88,5 +89,6 @@ fn place(variable: &str, default: &str) -> Result<PathBuf, Failure> {
             .ok_or_else(|| Failure::usage(format!("there is no home folder; set `{variable}`")))?
             .join(default),
     };
-    std::path::absolute(&path).map_err(|error| Failure::io(format_args!("cannot use `{}`", path.display()), &error))
+    std::path::absolute(&path)
+        .map_err(|error| Failure::io(format_args!("cannot use `{}`", path.display()), &error))
 }

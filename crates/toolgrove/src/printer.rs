@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -108,7 +108,8 @@ impl Printer {
         }
         if self.reader == Reader::Person {
             let mut out = std::io::stdout().lock();
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+            let _ =
+                out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
         }
     }
 
@@ -177,7 +178,8 @@ impl Printer {
     /// `error: …` for a person, also when it is not the command that failed.
     pub(crate) fn error(&self, text: &str) {
         if self.reader == Reader::Person {
-            let text: String = text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect();
+            let text: String =
+                text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect();
             err(format_args!("{ERROR}error{ERROR:#}: {text}\n"));
         }
     }
@@ -217,12 +219,11 @@ impl Printer {
 
     /// A sign of life on stderr while something takes long; invisible unless that is a terminal.
     pub(crate) fn progress(&self, what: String) -> Progress {
-        let bar = ProgressBar::no_length().with_message(what);
         if self.reader == Reader::Program {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        } else {
-            bar.enable_steady_tick(Duration::from_millis(120));
+            return Progress(ProgressBar::hidden());
         }
+        let bar = ProgressBar::new_spinner().with_message(what);
+        bar.enable_steady_tick(Duration::from_millis(120));
         Progress(bar)
     }
 }

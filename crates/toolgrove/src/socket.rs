@@ -121,7 +121,12 @@ impl Socket {
     }
 }
 
-async fn serve_one(app: Arc<App>, doors: Router, stream: UnixStream, token: TaskTrackerToken) -> io::Result<()> {
+async fn serve_one(
+    app: Arc<App>,
+    doors: Router,
+    stream: UnixStream,
+    token: TaskTrackerToken,
+) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     match stream.fill_buf().await?.first() {
         None => Ok(()),

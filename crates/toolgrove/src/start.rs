@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
@@ -17,8 +17,8 @@ use toolgrove_core::{Config, Error, Secret, meter, task};
 use toolgrove_server::{App, Gate, Memory};
 use toolgrove_store::{SecretBox, Store};
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
-use toolgrove_wire::Raw;
 use toolgrove_wire::modern::Implementation;
+use toolgrove_wire::{Raw, Seal};
 
 use crate::declared;
 use crate::failure::{Failure, reason};
@@ -28,7 +28,7 @@ use crate::paths::Paths;
 /// The hidden subcommand that keeps one server's process.
 pub(crate) const SHEPHERD: &str = "shepherd";
 /// A link that nobody used for this long is closed.
-const IDLE: Duration = Duration::from_secs(10 * 60);
+const IDLE: Duration = Duration::from_secs(5 * 60);
 /// From a call answered out of memory to one that waited for the slowest server, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
@@ -55,7 +55,8 @@ pub(crate) fn read_config(paths: &Paths) -> Result<Config, Failure> {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Error::Config(format!("cannot read `{place}`: {}", reason(&error))).into()),
     };
-    let config = Config::parse(&text, variable).map_err(|error| Error::Config(format!("`{place}`: {error}")))?;
+    let config =
+        Config::parse(&text, variable).map_err(|error| Error::Config(format!("`{place}`: {error}")))?;
     match config.mode {
         Mode::Solo => Ok(config),
         mode => {
@@ -95,6 +96,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         gate,
         sessions: toolgrove_server::mcp::legacy::Sessions::default(),
         streams: toolgrove_server::mcp::sse::Streams::default(),
+        lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),
         server_info: Raw::of(&json!({ "name": "toolgrove", "title": "Toolgrove", "version": version })),
         metrics: metrics().map_err(|error| Error::Internal(error.to_string()))?,
         env: variable,
@@ -138,10 +140,16 @@ pub(crate) fn local_key(paths: &Paths) -> Result<Secret, Failure> {
     }
 }
 
+/// A process has one recorder, however many hubs it starts one after another.
 fn metrics() -> Result<PrometheusHandle, BuildError> {
-    PrometheusBuilder::new()
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    if let Some(handle) = HANDLE.get() {
+        return Ok(handle.clone());
+    }
+    let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full(meter::SECONDS.into()), &BUCKETS)?
-        .install_recorder()
+        .install_recorder()?;
+    Ok(HANDLE.get_or_init(|| handle).clone())
 }
 
 fn now() -> i64 {

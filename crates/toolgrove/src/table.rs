@@ -82,18 +82,26 @@ mod tests {
 
     #[test]
     fn a_table_is_as_wide_as_its_cells() {
-        check(None, &[["a", "one"], ["longer", "two\n  lines"]], &expect![[r"
+        check(
+            None,
+            &[["a", "one"], ["longer", "two\n  lines"]],
+            &expect![[r"
             NAME    DESCRIPTION
             a       one
-            longer  two lines"]]);
+            longer  two lines"]],
+        );
     }
 
     #[test]
     fn the_widest_cells_are_cut() {
-        check(Some(24), &[["mcp__a__b", "reads everything there is"], ["x", "天気を調べるための道具"]], &expect![[r"
+        check(
+            Some(24),
+            &[["mcp__a__b", "reads everything there is"], ["x", "天気を調べるための道具"]],
+            &expect![[r"
             NAME       DESCRIPTION
             mcp__a__b  reads everyt…
-            x          天気を調べる…"]]);
+            x          天気を調べる…"]],
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What every link of one instance knows: whom it serves, its limits, and where its news go.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -21,6 +21,8 @@ pub(crate) struct Context {
     pub(crate) tail: Arc<LogTail>,
     /// How many change feeds are live.
     pub(crate) feeds: AtomicUsize,
+    /// Whether the server asks questions beside its calls' streams.
+    pub(crate) beside: AtomicBool,
 }
 
 impl Context {
@@ -58,6 +60,15 @@ impl Context {
 
     pub(crate) fn has_feed(&self) -> bool {
         self.feeds.load(Ordering::Relaxed) > 0
+    }
+
+    /// The server has asked something that could have belonged to several calls.
+    pub(crate) fn asks_beside(&self) {
+        self.beside.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn does_ask_beside(&self) -> bool {
+        self.beside.load(Ordering::Relaxed)
     }
 
     /// Counts a change feed as live for as long as the guard is kept.
@@ -115,6 +126,7 @@ pub(crate) mod tests {
             dial: Arc::new(Dial::new()),
             tail: Arc::default(),
             feeds: AtomicUsize::new(0),
+            beside: AtomicBool::new(false),
         })
     }
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
-use toolgrove_core::event::{Events, ListKind, News};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use toolgrove_core::Error;
+use toolgrove_core::event::{ListKind, News};
 use toolgrove_wire::Raw;
 use toolgrove_wire::modern::KEY_SUBSCRIPTION;
 
@@ -44,8 +46,8 @@ impl Announced {
         self.kinds.is_empty()
     }
 
-    /// The parameters of `subscriptions/listen`.
-    pub(crate) fn params(&self) -> Raw {
+    /// What `subscriptions/listen` asks for.
+    fn wanted(&self) -> Value {
         let mut wanted = serde_json::Map::new();
         for (kind, member) in [
             (ListKind::Tools, "toolsListChanged"),
@@ -56,7 +58,7 @@ impl Announced {
                 wanted.insert(member.into(), true.into());
             }
         }
-        Raw::of(&json!({ "notifications": wanted }))
+        wanted.into()
     }
 
     /// After a gap nobody knows what was missed.
@@ -64,6 +66,64 @@ impl Announced {
         for kind in &self.kinds {
             context.report(News::ListChanged(*kind));
         }
+    }
+}
+
+/// What one `subscriptions/listen` is about.
+#[derive(Debug, Clone)]
+pub(crate) enum Topic {
+    Lists(Announced),
+    Resources(Vec<String>),
+}
+
+impl Topic {
+    pub(crate) fn params(&self) -> Raw {
+        let wanted = match self {
+            Self::Lists(announced) => announced.wanted(),
+            Self::Resources(uris) => json!({ "resourceSubscriptions": uris }),
+        };
+        Raw::of(&json!({ "notifications": wanted }))
+    }
+
+    /// Whether it tells of every change of every list.
+    pub(crate) fn is_feed(&self) -> bool {
+        matches!(self, Self::Lists(announced) if announced.complete)
+    }
+
+    /// After a gap nobody knows what was missed.
+    pub(crate) fn report_all(&self, context: &Context) {
+        match self {
+            Self::Lists(announced) => announced.report_all(context),
+            Self::Resources(uris) => {
+                uris.iter().for_each(|it| context.report(News::ResourceUpdated { uri: it.clone() }));
+            }
+        }
+    }
+}
+
+/// Tells who waits for it how a server took a subscription. The first word stands.
+#[derive(Debug)]
+pub(crate) struct Ack(watch::Sender<Option<Result<(), Error>>>);
+
+/// Waits for an [`Ack`].
+pub(crate) type Acked = watch::Receiver<Option<Result<(), Error>>>;
+
+impl Ack {
+    pub(crate) fn new() -> (Self, Acked) {
+        let (tx, rx) = watch::channel(None);
+        (Self(tx), rx)
+    }
+
+    pub(crate) fn given(&self) {
+        self.say(Ok(()));
+    }
+
+    pub(crate) fn refused(&self, error: Error) {
+        self.say(Err(error));
+    }
+
+    fn say(&self, how: Result<(), Error>) {
+        self.0.send_if_modified(|it| it.is_none() && it.replace(how).is_none());
     }
 }
 
@@ -107,33 +167,28 @@ impl Pauses {
 }
 
 /// Keeps one `subscriptions/listen` open on a multiplexed link until the link ends or the server refuses it.
-pub(crate) async fn listen(mux: Arc<Mux>, speech: Speech, announced: Announced) {
-    let params = announced.params();
+pub(crate) async fn listen(mux: Arc<Mux>, speech: Speech, topic: Topic, ack: Ack) {
+    let params = topic.params();
     let (mut pauses, mut again) = (Pauses::new(), false);
     loop {
-        let ask = Ask {
-            method: LISTEN,
-            params: &params,
-            events: &Events::none(),
-            log_level: None,
-            timeout: LONGEST_PAUSE,
-            leaving: Leaving::Cancel,
-        };
+        let ask = Ask::own(LISTEN, &params, LONGEST_PAUSE, Leaving::Cancel);
         let Ok(mut ticket) = mux.enter(&ask) else { return };
         let body = speech.request(ticket.id, &ask);
         if ticket.send(body, &ask).await.is_err() {
             return;
         }
         let mut live = None;
+        let mut is_heard = false;
         let end = loop {
             if let Some(end) = ticket.hear().await {
                 break end;
             }
-            if live.is_none() {
-                live = announced.complete.then(|| mux.context.feed_is_live());
+            if !std::mem::replace(&mut is_heard, true) {
+                live = topic.is_feed().then(|| mux.context.feed_is_live());
                 pauses = Pauses::new();
+                ack.given();
                 if std::mem::replace(&mut again, true) {
-                    announced.report_all(&mux.context);
+                    topic.report_all(&mux.context);
                 }
             }
         };
@@ -143,7 +198,7 @@ pub(crate) async fn listen(mux: Arc<Mux>, speech: Speech, announced: Announced) 
             Err(Failure::Lost(_) | Failure::Untaken(_)) => return,
             Err(failure) => {
                 tracing::debug!(server = mux.context.slug(), error = %failure.error(), "no change feed");
-                return;
+                return ack.refused(failure.into_error());
             }
         }
     }
@@ -161,8 +216,8 @@ mod tests {
         assert!(!read(r#"{"prompts":{"listChanged":true}}"#).complete);
         assert!(read("{}").is_empty());
         assert_eq!(
-            read(r#"{"tools":{"listChanged":true},"resources":{"listChanged":true}}"#).params().as_str(),
-            r#"{"notifications":{"toolsListChanged":true,"resourcesListChanged":true}}"#
+            read(r#"{"tools":{"listChanged":true},"resources":{"listChanged":true}}"#).wanted().to_string(),
+            r#"{"toolsListChanged":true,"resourcesListChanged":true}"#
         );
     }
 }

@@ -3,7 +3,9 @@
 //! [`Pool`] is the door: instance → link. A link is one live connection of one kind; its era is found out once
 //! (`era`) and everything a caller sends or gets back stays raw bytes.
 
+mod annotated;
 mod context;
+mod desk;
 pub mod doctor;
 mod dotenv;
 mod era;

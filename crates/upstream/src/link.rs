@@ -1,10 +1,12 @@
 //! One live connection to an instance, of one kind. A new kind is one file and one arm.
 
+mod core_task;
 pub(crate) mod http;
 mod lines;
 pub(crate) mod sse;
 mod stdio;
 mod unix;
+mod watching;
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,15 +15,19 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use toolgrove_core::Error;
-use toolgrove_core::call::Outgoing;
+use toolgrove_core::call::{LegacyTask, Outgoing};
 use toolgrove_core::event::Events;
 use toolgrove_core::instance::{Era, Transport, UnixFraming, Verdict};
-use toolgrove_wire::Raw;
+use toolgrove_wire::legacy::Version;
+use toolgrove_wire::{Abilities, Raw};
 
+use self::http::Guest;
+use self::watching::Listens;
 use crate::context::Context;
+use crate::desk::{Desk, Watcher};
 use crate::era::{self, Plan, Session, Trust};
 use crate::failure::Failure;
-use crate::feed::{self, Announced};
+use crate::feed::{self, Ack, Announced, Topic};
 use crate::mux::Mux;
 use crate::speech::{Ask, Leaving, level_rank};
 
@@ -40,6 +46,8 @@ pub(crate) struct Link {
     /// The most verbose log level a legacy server was asked for; [`NO_LEVEL`] if none.
     level: AtomicU8,
     feed: Mutex<Option<Task>>,
+    /// The resources watched over this link.
+    listens: tokio::sync::Mutex<Listens>,
 }
 
 #[derive(Debug)]
@@ -64,26 +72,30 @@ impl Kind {
 
 const NO_LEVEL: u8 = u8::MAX;
 
-/// Who shares a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sharing {
-    /// One for all: a process, a socket, or a server that keeps no state.
-    Instance,
-    /// A legacy session may hold state, so each chat has its own.
-    Chat,
+/// Whose link a legacy one is: everybody's, or one chat's, with what the server was told that it may ask.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) chat: Option<Arc<str>>,
+    pub(crate) abilities: Abilities,
 }
 
-/// Who shares links of this transport, if that is known before one is open.
-pub(crate) fn sharing(transport: &Transport, plan: &Plan) -> Option<Sharing> {
+impl Key {
+    /// A process or a socket is shared by all who cannot be asked anything; a session may hold state, so each chat has
+    /// its own.
+    pub(crate) fn of(transport: &Transport, chat: &Arc<str>, abilities: Abilities) -> Self {
+        if speaks_in_lines(transport) && !abilities.can_be_asked() {
+            let apps = if abilities.has(Abilities::APPS) { Abilities::APPS } else { Abilities::NONE };
+            return Self { chat: None, abilities: apps };
+        }
+        Self { chat: Some(chat.clone()), abilities: abilities.without(Abilities::TASKS) }
+    }
+}
+
+pub(crate) fn speaks_in_lines(transport: &Transport) -> bool {
     match transport {
-        Transport::Stdio(_) | Transport::Impossible { .. } => Some(Sharing::Instance),
-        Transport::Sse(_) => Some(Sharing::Chat),
-        Transport::Unix(reach) if reach.framing == UnixFraming::Lines => Some(Sharing::Instance),
-        Transport::Http(_) | Transport::Unix(_) => match plan {
-            Plan::Probe => None,
-            Plan::Modern { .. } => Some(Sharing::Instance),
-            Plan::Legacy { .. } => Some(Sharing::Chat),
-        },
+        Transport::Stdio(_) => true,
+        Transport::Unix(reach) => reach.framing == UnixFraming::Lines,
+        Transport::Http(_) | Transport::Sse(_) | Transport::Impossible { .. } => false,
     }
 }
 
@@ -92,24 +104,25 @@ pub(crate) async fn open(
     context: &Arc<Context>,
     plan: &Plan,
     known: Option<&Verdict>,
-    chat: &str,
+    key: &Key,
 ) -> Result<Link, Error> {
+    let guest = Guest { chat: key.chat.as_deref().unwrap_or_default(), abilities: key.abilities };
     match &context.instance.transport {
-        Transport::Stdio(command) => stdio::open(context, command, plan).await,
+        Transport::Stdio(command) => stdio::open(context, command, plan, key.abilities).await,
         Transport::Unix(reach) if reach.framing == UnixFraming::Lines => {
-            unix::open(context, reach, plan).await
+            unix::open(context, reach, plan, key.abilities).await
         }
         Transport::Unix(reach) => {
             let endpoint = crate::web::Endpoint::of_socket(context, reach)?;
-            http::open(context, endpoint, plan, known, chat).await
+            http::open(context, endpoint, plan, known, guest).await
         }
         Transport::Http(reach) => {
             let endpoint = crate::web::Endpoint::of(context, reach)?;
-            http::open(context, endpoint, plan, known, chat).await
+            http::open(context, endpoint, plan, known, guest).await
         }
         Transport::Sse(reach) => {
             let endpoint = crate::web::Endpoint::of(context, reach)?;
-            sse::open(context, endpoint, plan).await.map_err(Failure::into_error)
+            sse::open(context, endpoint, plan, key.abilities).await.map_err(Failure::into_error)
         }
         Transport::Impossible { problem, .. } => Err(context.unreachable(problem.clone())),
     }
@@ -136,15 +149,29 @@ impl Link {
             used: AtomicU64::new(0),
             level: AtomicU8::new(NO_LEVEL),
             feed: Mutex::new(None),
+            listens: tokio::sync::Mutex::default(),
         }
     }
 
-    pub(crate) fn sharing(&self) -> Sharing {
+    fn desk(&self) -> &Arc<Desk> {
         match &self.kind {
-            Kind::Stdio(_) | Kind::Unix(_) => Sharing::Instance,
-            Kind::Http(_) if self.session.era == Era::Modern => Sharing::Instance,
-            Kind::Http(_) | Kind::Sse(_) => Sharing::Chat,
+            Kind::Http(http) => http.desk(),
+            Kind::Stdio(stdio) => &stdio.lines.mux.desk,
+            Kind::Unix(socket) => &socket.lines.mux.desk,
+            Kind::Sse(sse) => &sse.mux.desk,
         }
+    }
+
+    /// Whether it takes one call at a time, because nothing else would say to which one a question belongs.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.session.era == Era::Legacy
+            && self.desk().can_be_asked()
+            && (self.kind.mux().is_some() || self.context.does_ask_beside())
+    }
+
+    /// Whether it sends arguments as `Mcp-Param-*` headers.
+    pub(crate) fn sends_headers(&self) -> bool {
+        self.session.era == Era::Modern && matches!(self.kind, Kind::Http(_))
     }
 
     /// Whether its connection can be lost without the link being lost.
@@ -157,28 +184,45 @@ impl Link {
         if let Some(level) = &outgoing.log_level {
             self.want_level(level).await;
         }
-        self.ask(&Ask {
+        let watcher = Watcher::new(events, outgoing.log_level.as_deref());
+        let _in_flight = self.desk().enter(&watcher);
+        let ask = Ask {
             method: outgoing.method.as_str(),
             params: &outgoing.params,
             events,
             log_level: outgoing.log_level.as_deref(),
+            abilities: outgoing.abilities,
+            headers: &outgoing.headers,
+            watcher: Some(&watcher),
             timeout: self.context.instance.timeout,
             leaving: Leaving::Cancel,
-        })
-        .await
+        };
+        let answer = match outgoing.legacy_task {
+            LegacyTask::Required if self.has_core_tasks() => core_task::run(self, &ask).await,
+            _ => self.ask(&ask).await,
+        };
+        // Sent again, the call would ask again what somebody may have answered.
+        answer.map_err(|it| if watcher.was_asked() { Failure::Final(it.into_error()) } else { it })
+    }
+
+    fn has_core_tasks(&self) -> bool {
+        Version::parse(&self.session.version) == Some(Version::V2025_11_25)
     }
 
     /// Sends a request of the hub's own.
     pub(crate) async fn fetch(&self, method: &'static str, params: &Raw) -> Result<Raw, Failure> {
-        self.ask(&Ask {
-            method,
-            params,
-            events: &Events::none(),
-            log_level: None,
-            timeout: self.context.instance.timeout,
-            leaving: Leaving::Cancel,
-        })
-        .await
+        self.ask(&Ask::own(method, params, self.context.instance.timeout, Leaving::Cancel)).await
+    }
+
+    /// Sends a request whose answer nobody waits for, from where nothing may wait.
+    fn send_beside(&self, method: &'static str, params: &Raw) {
+        let ask = Ask::own(method, params, self.context.instance.timeout, Leaving::Silent);
+        match &self.kind {
+            Kind::Http(http) => http.send_beside(&ask),
+            Kind::Stdio(stdio) => stdio.lines.mux.send_beside(&self.session.speech, &ask),
+            Kind::Unix(socket) => socket.lines.mux.send_beside(&self.session.speech, &ask),
+            Kind::Sse(sse) => sse.mux.send_beside(&self.session.speech, &ask),
+        }
     }
 
     async fn ask(&self, ask: &Ask<'_>) -> Result<Raw, Failure> {
@@ -230,28 +274,59 @@ impl Link {
         if feed.as_ref().is_some_and(|it| !it.0.is_finished()) {
             return;
         }
-        let speech = self.session.speech.clone();
-        *feed = Some(match &self.kind {
-            Kind::Http(http) => Task::spawn("listen", http.listen(announced)),
-            Kind::Stdio(stdio) => {
-                Task::spawn("listen", feed::listen(stdio.lines.mux.clone(), speech, announced))
-            }
-            Kind::Unix(socket) => {
-                Task::spawn("listen", feed::listen(socket.lines.mux.clone(), speech, announced))
-            }
+        *feed = self.listen(Topic::Lists(announced), Ack::new().0);
+    }
+
+    fn listen(&self, topic: Topic, ack: Ack) -> Option<Task> {
+        let mux = match &self.kind {
+            Kind::Http(http) => return Some(Task::spawn("listen", http.listen(topic, ack))),
+            Kind::Stdio(stdio) => &stdio.lines.mux,
+            Kind::Unix(socket) => &socket.lines.mux,
             // HTTP+SSE is never modern.
-            Kind::Sse(_) => return,
-        });
+            Kind::Sse(_) => return None,
+        };
+        let speech = self.session.speech.clone();
+        Some(Task::spawn("listen", feed::listen(mux.clone(), speech, topic, ack)))
     }
 
     /// Why this link can no longer be used, if so.
     pub(crate) fn ended(&self) -> Option<Error> {
-        self.kind.mux()?.ended()
+        match &self.kind {
+            Kind::Http(http) => http.is_over().then(|| self.context.unreachable("the session is gone")),
+            _ => self.kind.mux()?.ended(),
+        }
+    }
+
+    /// Waits until it can no longer be used.
+    pub(crate) async fn over(&self) {
+        match &self.kind {
+            Kind::Http(http) => http.over().await,
+            Kind::Stdio(stdio) => stdio.lines.mux.over().await,
+            Kind::Unix(socket) => socket.lines.mux.over().await,
+            Kind::Sse(sse) => sse.mux.over().await,
+        }
+    }
+
+    /// Nobody gets this link any more: who keeps something up over it has to look for another.
+    pub(crate) fn retire(&self) {
+        if let Kind::Http(http) = &self.kind {
+            http.end();
+        }
+    }
+
+    /// Requests and questions without an answer.
+    pub(crate) fn pending(&self) -> usize {
+        let requests = match &self.kind {
+            Kind::Http(http) => http.pending(),
+            _ => self.kind.mux().map_or(0, |it| it.pending()),
+        };
+        requests + self.desk().pending()
     }
 
     /// Ends the link politely: a session is deleted, a process gets time to leave.
     pub(crate) async fn close(&self) {
         self.feed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.listens.lock().await.end();
         match &self.kind {
             Kind::Stdio(stdio) => stdio.close().await,
             Kind::Unix(socket) => socket.lines.close(),

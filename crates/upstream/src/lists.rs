@@ -9,6 +9,7 @@ use toolgrove_core::event::ListKind;
 use toolgrove_core::instance::Era;
 use toolgrove_wire::{Edit, Raw};
 
+use crate::annotated;
 use crate::era::DISCOVER;
 use crate::failure::Failure;
 use crate::link::Link;
@@ -27,7 +28,9 @@ pub(crate) async fn list(link: &Link, kind: ListKind) -> Result<Vec<Raw>, Failur
         for member in page.members() {
             match &*member.key() {
                 "nextCursor" => cursor = Some(member.value()).filter(Raw::is_string),
-                key if key == kind.member() => items.extend(member.value().items()),
+                key if key == kind.member() => {
+                    items.extend(member.value().items().filter_map(|it| annotated::admit(link, kind, it)));
+                }
                 _ => {}
             }
         }

@@ -9,17 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::sleep_until;
+use tokio::sync::{mpsc, oneshot, watch};
 use toolgrove_core::Error;
-use toolgrove_core::event::{Event, Events};
-use toolgrove_wire::envelope::{self, METHOD_NOT_FOUND, UnknownId};
-use toolgrove_wire::{Edit, Id, Message, Raw, RpcError};
+use toolgrove_wire::{Abilities, Edit, Message, Raw, RpcError, envelope};
 
 use crate::context::{Context, LiveFeed};
+use crate::desk::{Asked, Back, Clock, Desk, Stop, Watcher};
 use crate::failure::Failure;
 use crate::feed;
-use crate::speech::{Ask, Leaving, Speech, level_rank};
+use crate::speech::{Ask, Leaving, Speech};
 
 /// How many messages may wait to be written before callers have to wait too.
 const OUTBOX: usize = 256;
@@ -27,15 +25,17 @@ const OUTBOX: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Mux {
     pub(crate) context: Arc<Context>,
+    pub(crate) desk: Arc<Desk>,
     next: AtomicU64,
     state: Mutex<State>,
+    over: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
 struct State {
     waiting: HashMap<u64, Waiter>,
     /// Gone once the link is closed, which ends the writer.
-    outbox: Option<mpsc::Sender<Outbound>>,
+    outbox: Option<Outbox>,
     ended: Option<Error>,
     /// There while the connection itself is a change feed.
     live: Option<LiveFeed>,
@@ -48,12 +48,33 @@ pub(crate) struct Outbound {
     pub(crate) body: Bytes,
 }
 
+/// Where messages to the server are put.
+#[derive(Debug, Clone)]
+pub(crate) struct Outbox(mpsc::Sender<Outbound>);
+
+impl Outbox {
+    /// Puts a message in. One for a link that has ended is lost with it.
+    pub(crate) async fn send(&self, body: Bytes) {
+        let _ = self.0.send(Outbound { id: None, body }).await;
+    }
+
+    /// Puts a message in from where nothing may wait.
+    pub(crate) fn send_soon(&self, body: Bytes) {
+        let Err(mpsc::error::TrySendError::Full(outbound)) = self.0.try_send(Outbound { id: None, body })
+        else {
+            return;
+        };
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let outbox = self.clone();
+            toolgrove_core::task::spawn("outbox", async move { outbox.send(outbound.body).await });
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Waiter {
     done: oneshot::Sender<Result<Raw, Failure>>,
-    watcher: Watcher,
-    /// Rung by progress and by the acknowledgement of a subscription.
-    heard: Arc<Notify>,
+    watcher: Arc<Watcher>,
     is_call: bool,
 }
 
@@ -65,37 +86,19 @@ impl State {
     }
 }
 
-/// Who hears about a call while it runs.
-#[derive(Debug, Clone)]
-pub(crate) struct Watcher {
-    events: Events,
-    log_level: Option<u8>,
-}
-
-impl Watcher {
-    pub(crate) fn of(ask: &Ask<'_>) -> Self {
-        Self { events: ask.events.clone(), log_level: ask.log_level.and_then(level_rank) }
-    }
-
-    pub(crate) fn progress(&self, params: &Raw) {
-        self.events.send(Event::Progress(Edit::of(params).remove("progressToken").done()));
-    }
-
-    /// Passes a log message on if it is severe enough for who asked.
-    pub(crate) fn log(&self, params: &Raw) {
-        let Some(wanted) = self.log_level else { return };
-        let level = params.get("level").and_then(|it| it.text().and_then(|it| level_rank(&it)));
-        if level.is_none_or(|it| it >= wanted) {
-            self.events.send(Event::Log(params.clone()));
-        }
-    }
-}
-
 impl Mux {
-    pub(crate) fn new(context: Arc<Context>) -> (Arc<Self>, mpsc::Receiver<Outbound>) {
+    /// A connection whose server is told that it may ask for `declared`.
+    pub(crate) fn new(context: Arc<Context>, declared: Abilities) -> (Arc<Self>, mpsc::Receiver<Outbound>) {
         let (tx, rx) = mpsc::channel(OUTBOX);
-        let state = State { waiting: HashMap::new(), outbox: Some(tx), ended: None, live: None };
-        (Arc::new(Self { context, next: AtomicU64::new(1), state: Mutex::new(state) }), rx)
+        let state = State { waiting: HashMap::new(), outbox: Some(Outbox(tx)), ended: None, live: None };
+        let mux = Self {
+            context,
+            desk: Desk::new(declared),
+            next: AtomicU64::new(1),
+            state: Mutex::new(state),
+            over: watch::channel(false).0,
+        };
+        (Arc::new(mux), rx)
     }
 
     /// Sends one request and waits for its answer. Dropping the future tells the server, unless `ask` says not to.
@@ -110,9 +113,9 @@ impl Mux {
     pub(crate) fn enter(self: &Arc<Self>, ask: &Ask<'_>) -> Result<Ticket, Failure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (done, answer) = oneshot::channel();
-        let heard = Arc::new(Notify::new());
+        let watcher = ask.watcher();
         let is_call = ask.method != feed::LISTEN;
-        let waiter = Waiter { done, watcher: Watcher::of(ask), heard: heard.clone(), is_call };
+        let waiter = Waiter { done, watcher: watcher.clone(), is_call };
         let mut state = self.lock();
         if let Some(error) = &state.ended {
             return Err(Failure::Untaken(error.clone()));
@@ -121,7 +124,7 @@ impl Mux {
             return Err(Failure::Untaken(self.context.unreachable("the link was closed")));
         };
         state.waiting.insert(id, waiter);
-        Ok(Ticket { mux: self.clone(), id, answer, heard, outbox, on_drop: OnDrop::Forget })
+        Ok(Ticket { mux: self.clone(), id, answer, watcher, outbox, on_drop: OnDrop::Forget })
     }
 
     /// Sends a message that has no answer.
@@ -129,7 +132,13 @@ impl Mux {
         let outbox = self.lock().outbox.clone();
         let closed = || self.context.unreachable("the link was closed");
         let body = envelope::notification(method, params);
-        outbox.ok_or_else(closed)?.send(Outbound { id: None, body }).await.map_err(|_| closed())
+        outbox.ok_or_else(closed)?.0.send(Outbound { id: None, body }).await.map_err(|_| closed())
+    }
+
+    /// Sends a request whose answer nobody waits for.
+    pub(crate) fn send_beside(&self, speech: &Speech, ask: &Ask<'_>) {
+        let Some(outbox) = self.lock().outbox.clone() else { return };
+        outbox.send_soon(speech.request(self.next.fetch_add(1, Ordering::Relaxed), ask));
     }
 
     /// Takes one JSON text that arrived; 2025-03-26 allows several messages in one.
@@ -151,7 +160,11 @@ impl Mux {
                 }
             }
             Message::Notification { method, params } => self.take_notification(&method, params.as_ref()),
-            Message::Request { id, method, .. } => self.send_soon(answer(&id, &method)),
+            Message::Request { id, method, params } => {
+                let Some(outbox) = self.lock().outbox.clone() else { return };
+                let asked = Asked { id, method, params };
+                self.desk.take(&self.context, asked, self.desk.only(), Back::Outbox(outbox));
+            }
         }
     }
 
@@ -159,7 +172,7 @@ impl Mux {
         match (method, params) {
             ("notifications/progress", Some(params)) => {
                 let token = params.get("progressToken").and_then(|it| it.u64());
-                if let Some(waiter) = token.and_then(|it| self.lock().waiting.get(&it).map(Waiter::hear)) {
+                if let Some(waiter) = token.and_then(|it| self.watcher(it)) {
                     waiter.progress(params);
                 }
             }
@@ -171,12 +184,18 @@ impl Mux {
                 }
             }
             ("notifications/subscriptions/acknowledged", Some(params)) => {
-                if let Some(id) = feed::subscription(params) {
-                    self.lock().waiting.get(&id).map(Waiter::hear);
+                if let Some(watcher) = feed::subscription(params).and_then(|it| self.watcher(it)) {
+                    watcher.hear();
                 }
             }
+            ("notifications/elicitation/complete", Some(params)) => self.desk.elicited(params),
+            ("notifications/cancelled", Some(params)) => self.desk.withdraw(params),
             _ => feed::report(&self.context, method, params),
         }
+    }
+
+    fn watcher(&self, id: u64) -> Option<Arc<Watcher>> {
+        self.lock().waiting.get(&id).map(|it| it.watcher.clone())
     }
 
     fn finish(&self, id: Option<u64>, result: Result<Raw, Failure>) {
@@ -209,6 +228,7 @@ impl Mux {
             state.ended = Some(error.clone());
             std::mem::take(&mut state.waiting)
         };
+        self.over.send_replace(true);
         for waiter in waiting.into_values() {
             let _ = waiter.done.send(Err(Failure::Lost(error.clone())));
         }
@@ -228,20 +248,18 @@ impl Mux {
         self.lock().ended.clone()
     }
 
-    fn send_soon(&self, body: Bytes) {
-        let Some(outbox) = self.lock().outbox.clone() else { return };
-        send_soon(outbox, body);
+    /// Waits until the connection has ended.
+    pub(crate) async fn over(&self) {
+        let _ = self.over.subscribe().wait_for(|it| *it).await;
+    }
+
+    /// How many requests wait for an answer.
+    pub(crate) fn pending(&self) -> usize {
+        self.lock().waiting.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Waiter {
-    fn hear(&self) -> Watcher {
-        self.heard.notify_one();
-        self.watcher.clone()
     }
 }
 
@@ -251,8 +269,8 @@ pub(crate) struct Ticket {
     mux: Arc<Mux>,
     pub(crate) id: u64,
     answer: oneshot::Receiver<Result<Raw, Failure>>,
-    heard: Arc<Notify>,
-    outbox: mpsc::Sender<Outbound>,
+    watcher: Arc<Watcher>,
+    outbox: Outbox,
     on_drop: OnDrop,
 }
 
@@ -265,7 +283,7 @@ enum OnDrop {
 impl Ticket {
     pub(crate) async fn send(&mut self, body: Bytes, ask: &Ask<'_>) -> Result<(), Failure> {
         let outbound = Outbound { id: Some(self.id), body };
-        match tokio::time::timeout(ask.timeout, self.outbox.send(outbound)).await {
+        match tokio::time::timeout(ask.timeout, self.outbox.0.send(outbound)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => {
                 // The writer has gone; the reader, which knows why, may come a moment later.
@@ -281,27 +299,26 @@ impl Ticket {
         Ok(())
     }
 
-    /// Waits for the answer; progress restarts the clock.
+    /// Waits for the answer. Progress restarts the clock, and it stands still while the server waits for one.
     pub(crate) async fn wait(mut self, timeout: Duration) -> Result<Raw, Failure> {
-        let clock = sleep_until(Context::deadline(timeout));
-        tokio::pin!(clock);
-        loop {
-            tokio::select! {
-                biased;
-                answer = &mut self.answer => {
-                    self.on_drop = OnDrop::Forget;
-                    let closed = || Err(Failure::Lost(self.mux.context.unreachable("the link was closed")));
-                    return answer.unwrap_or_else(|_| closed());
-                }
-                () = self.heard.notified() => clock.as_mut().reset(Context::deadline(timeout)),
-                () = &mut clock => {
-                    if self.on_drop != OnDrop::Forget {
-                        self.on_drop = OnDrop::Cancel("the call timed out");
-                    }
-                    return Err(self.mux.context.timeout(timeout).into());
-                }
+        let mut clock = Clock::start(timeout);
+        let stop = match self.watcher.within(&mut clock, &mut self.answer).await {
+            Ok(answer) => {
+                self.on_drop = OnDrop::Forget;
+                let closed = || Err(Failure::Lost(self.mux.context.unreachable("the link was closed")));
+                return answer.unwrap_or_else(|_| closed());
             }
-        }
+            Err(stop) => stop,
+        };
+        Err(match stop {
+            Stop::Broken(error) => Failure::Lost(error),
+            Stop::TimedOut => {
+                if self.on_drop != OnDrop::Forget {
+                    self.on_drop = OnDrop::Cancel("the call timed out");
+                }
+                self.mux.context.timeout(timeout).into()
+            }
+        })
     }
 
     /// Waits for the answer or until something is heard about the request.
@@ -312,7 +329,7 @@ impl Ticket {
                 self.on_drop = OnDrop::Forget;
                 Some(answer.unwrap_or_else(|_| Err(Failure::Lost(self.mux.context.unreachable("the link was closed")))))
             }
-            () = self.heard.notified() => None,
+            () = self.watcher.heard() => None,
         }
     }
 }
@@ -321,20 +338,10 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         let waited = self.mux.lock().waiting.remove(&self.id).is_some();
         if let (true, OnDrop::Cancel(reason)) = (waited, self.on_drop) {
-            send_soon(self.outbox.clone(), cancelled(self.id, reason));
+            let mut last_words = self.watcher.decline_all();
+            last_words.push(cancelled(self.id, reason));
+            last_words.into_iter().for_each(|it| self.outbox.send_soon(it));
         }
-    }
-}
-
-/// Puts a message into the outbox from where nothing may wait.
-fn send_soon(outbox: mpsc::Sender<Outbound>, body: Bytes) {
-    let Err(mpsc::error::TrySendError::Full(outbound)) = outbox.try_send(Outbound { id: None, body }) else {
-        return;
-    };
-    if tokio::runtime::Handle::try_current().is_ok() {
-        toolgrove_core::task::spawn("outbox", async move {
-            let _ = outbox.send(outbound).await;
-        });
     }
 }
 
@@ -342,16 +349,6 @@ pub(crate) fn cancelled(id: u64, reason: &str) -> Bytes {
     let params = Raw::empty_object();
     let params = Edit::of(&params).set("requestId", Raw::number(id)).set_text("reason", reason).done();
     envelope::notification("notifications/cancelled", Some(&params))
-}
-
-/// What a server hears when it asks something. Client capabilities come with the era bridge; until then we declare
-/// none and refuse everything but a ping.
-pub(crate) fn answer(id: &Id, method: &str) -> Bytes {
-    if method == "ping" {
-        return envelope::response(id, &Raw::empty_object());
-    }
-    let error = RpcError::new(METHOD_NOT_FOUND, format!("the client does not offer `{method}`"));
-    envelope::error(Some(id), &error, UnknownId::Null)
 }
 
 pub(crate) fn server_error(error: RpcError) -> Error {

@@ -1,6 +1,7 @@
 //! Instance → link: opened when first needed, once however many wait, kept while used, closed when idle.
 
 mod entry;
+mod watched;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::sync::mpsc;
 use toolgrove_core::Error;
-use toolgrove_core::call::{Discovery, Links, Outgoing};
+use toolgrove_core::call::{Discovery, Links, Outgoing, Watching};
 use toolgrove_core::event::{Events, ListKind, Report};
 use toolgrove_core::instance::Instance;
 use toolgrove_core::task::spawn;
@@ -20,8 +21,10 @@ use toolgrove_wire::Raw;
 use toolgrove_wire::modern::Implementation;
 use uuid::Uuid;
 
-use self::entry::{Entry, Patience, Tries};
+use self::entry::{Entry, Patience, Tries, Who};
+use self::watched::Watched;
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::link::HUB_CHAT;
 use crate::lists;
 use crate::log_tail::LogTail;
@@ -59,6 +62,8 @@ struct Inner {
     dial: Arc<Dial>,
     entries: RwLock<HashMap<Uuid, Arc<Entry>>>,
     tails: Mutex<HashMap<Uuid, Arc<LogTail>>>,
+    /// What is watched, whatever becomes of the links meanwhile.
+    watched: Mutex<HashMap<Uuid, Arc<Watched>>>,
     /// Whether idle links are being looked for; not before there is one.
     swept: AtomicBool,
 }
@@ -70,6 +75,7 @@ impl Pool {
             dial: Arc::new(Dial::new()),
             entries: RwLock::default(),
             tails: Mutex::default(),
+            watched: Mutex::default(),
             swept: AtomicBool::new(false),
         }))
     }
@@ -78,6 +84,13 @@ impl Pool {
     pub fn log_tail(&self, instance: Uuid) -> Vec<String> {
         let tails = self.0.tails.lock().unwrap_or_else(PoisonError::into_inner);
         tails.get(&instance).map(|it| it.lines()).unwrap_or_default()
+    }
+
+    /// How many links there are, and how many requests and questions wait on them. For tests.
+    #[doc(hidden)]
+    pub fn counts(&self) -> (usize, usize) {
+        let entries = self.0.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.values().map(|it| it.counts()).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1))
     }
 
     /// Closes every link: sessions are deleted, processes get time to leave.
@@ -113,6 +126,7 @@ impl Pool {
                 dial: self.0.dial.clone(),
                 tail: self.tail(instance.id),
                 feeds: 0.into(),
+                beside: false.into(),
             }));
             let stale = entries.insert(instance.id, fresh.clone());
             (fresh, stale)
@@ -120,7 +134,12 @@ impl Pool {
         if let Some(stale) = stale {
             spawn("stale-links", async move { stale.close().await });
         }
+        watched::keep(&fresh, &self.watched(instance.id));
         fresh
+    }
+
+    fn watched(&self, instance: Uuid) -> Arc<Watched> {
+        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).entry(instance).or_default().clone()
     }
 
     fn tail(&self, instance: Uuid) -> Arc<LogTail> {
@@ -137,23 +156,33 @@ impl Links for Pool {
     ) -> Result<Raw, Error> {
         let entry = self.entry(instance);
         let mut tries = Tries::new(outgoing.repeatable);
+        let who = Who { chat: outgoing.chat.clone(), abilities: outgoing.abilities };
         loop {
-            let link = entry.link(&outgoing.chat, Patience::BackOff).await?;
-            match link.call(&outgoing, &events).await {
+            let lease = entry.link(&who, Patience::BackOff).await?;
+            match lease.link.call(&outgoing, &events).await {
                 Ok(result) => return Ok(result),
-                Err(failure) => entry.after(&link, failure, &mut tries)?,
+                Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
         }
+    }
+
+    fn request_beside(&self, instance: &Arc<Instance>, outgoing: Outgoing) {
+        let (pool, instance) = (self.clone(), instance.clone());
+        spawn("request-beside", async move {
+            if let Err(error) = pool.request(&instance, outgoing, Events::none()).await {
+                tracing::debug!(server = instance.slug, %error, "a request for which nobody waited failed");
+            }
+        });
     }
 
     async fn list(&self, instance: &Arc<Instance>, kind: ListKind) -> Result<Vec<Raw>, Error> {
         let entry = self.entry(instance);
         let mut tries = Tries::new(true);
         loop {
-            let link = entry.link(HUB_CHAT, Patience::BackOff).await?;
-            match lists::list(&link, kind).await {
+            let lease = entry.link(&Who::hub(), Patience::BackOff).await?;
+            match lists::list(&lease.link, kind).await {
                 Ok(items) => return Ok(items),
-                Err(failure) => entry.after(&link, failure, &mut tries)?,
+                Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
         }
     }
@@ -162,10 +191,10 @@ impl Links for Pool {
         let entry = self.entry(instance);
         let mut tries = Tries::new(true);
         loop {
-            let link = entry.link(HUB_CHAT, Patience::Now).await?;
-            match lists::discover(&link, (self.0.options.now)()).await {
+            let lease = entry.link(&Who::hub(), Patience::Now).await?;
+            match lists::discover(&lease.link, (self.0.options.now)()).await {
                 Ok(discovery) => return Ok(discovery),
-                Err(failure) => entry.after(&link, failure, &mut tries)?,
+                Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
         }
     }
@@ -173,6 +202,40 @@ impl Links for Pool {
     fn has_feed(&self, instance: Uuid) -> bool {
         let entries = self.0.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.get(&instance).is_some_and(|it| it.has_feed())
+    }
+
+    async fn watch(&self, instance: &Arc<Instance>, uri: &str, watching: Watching) -> Result<(), Error> {
+        let (entry, watched) = (self.entry(instance), self.watched(instance.id));
+        if watching == Watching::Stop {
+            watched.remove(uri);
+            return match entry.open_link(&Who::hub()) {
+                Some(link) => link.unwatch(uri).await.map_err(Failure::into_error),
+                None => Ok(()),
+            };
+        }
+        let mut tries = Tries::new(true);
+        loop {
+            let lease = entry.link(&Who::hub(), Patience::BackOff).await?;
+            match lease.link.watch(uri).await {
+                Ok(()) => break,
+                Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
+            }
+        }
+        watched.add(uri);
+        watched::keep(&entry, &watched);
+        Ok(())
+    }
+
+    async fn end_chat(&self, chat: &str) {
+        // The hub's own links are nobody's to end.
+        if chat == HUB_CHAT {
+            return;
+        }
+        let links: Vec<_> = {
+            let entries = self.0.entries.read().unwrap_or_else(PoisonError::into_inner);
+            entries.values().flat_map(|it| it.take_chat(chat)).collect()
+        };
+        join_all(links.iter().map(|it| it.close())).await;
     }
 
     async fn close(&self, instance: Uuid) {

@@ -1,11 +1,16 @@
 //! How a request is put into words on a hop: the envelope with our id, and the `_meta` keys the era demands.
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use toolgrove_core::event::Events;
+use toolgrove_wire::capability::Declared;
 use toolgrove_wire::modern::{self, Implementation};
-use toolgrove_wire::{Edit, Raw};
+use toolgrove_wire::{Abilities, Edit, Raw};
+
+use crate::desk::Watcher;
 
 /// One request as a link is asked to send it. The parameters carry no key of any hop.
 #[derive(Debug, Clone, Copy)]
@@ -14,8 +19,36 @@ pub(crate) struct Ask<'a> {
     pub(crate) params: &'a Raw,
     pub(crate) events: &'a Events,
     pub(crate) log_level: Option<&'a str>,
+    /// What the client behind this request can be asked; a modern server learns it from each request.
+    pub(crate) abilities: Abilities,
+    /// What a modern server wants repeated as `Mcp-Param-*` headers.
+    pub(crate) headers: &'a [(String, String)],
+    /// Who hears about it, if that is known already.
+    pub(crate) watcher: Option<&'a Arc<Watcher>>,
     pub(crate) timeout: Duration,
     pub(crate) leaving: Leaving,
+}
+
+impl<'a> Ask<'a> {
+    /// A request of the hub's own, about which nobody hears anything.
+    pub(crate) fn own(method: &'static str, params: &'a Raw, timeout: Duration, leaving: Leaving) -> Self {
+        static NO_EVENTS: LazyLock<Events> = LazyLock::new(Events::none);
+        Self {
+            method,
+            params,
+            events: &NO_EVENTS,
+            log_level: None,
+            abilities: Abilities::NONE,
+            headers: &[],
+            watcher: None,
+            timeout,
+            leaving,
+        }
+    }
+
+    pub(crate) fn watcher(&self) -> Arc<Watcher> {
+        self.watcher.cloned().unwrap_or_else(|| Watcher::new(self.events, self.log_level))
+    }
 }
 
 /// What the server is told when nobody waits for the answer any more.
@@ -30,7 +63,7 @@ pub(crate) enum Leaving {
 #[derive(Debug, Clone)]
 pub(crate) enum Speech {
     Legacy,
-    /// The members every request has in `_meta`, written once.
+    /// The members that all requests have alike in `_meta`, written once.
     Modern {
         meta: Bytes,
     },
@@ -38,12 +71,7 @@ pub(crate) enum Speech {
 
 impl Speech {
     pub(crate) fn modern(version: &str, client: &Implementation) -> Self {
-        // Client capabilities come with the era bridge, then per request.
-        let entries = [
-            (modern::KEY_VERSION, Raw::string(version)),
-            (modern::KEY_CLIENT, client.raw()),
-            (modern::KEY_CAPABILITIES, Raw::empty_object()),
-        ];
+        let entries = [(modern::KEY_VERSION, Raw::string(version)), (modern::KEY_CLIENT, client.raw())];
         let object = Raw::empty_object();
         let object =
             entries.into_iter().fold(Edit::of(&object), |edit, (key, value)| edit.set(key, value)).done();
@@ -53,14 +81,14 @@ impl Speech {
     /// The whole body of a request. Parameters without `_meta`, the usual case, are copied once.
     pub(crate) fn request(&self, id: u64, ask: &Ask<'_>) -> Bytes {
         let params = ask.params.bytes();
-        let own_size = if let Self::Modern { meta } = self { meta.len() + 96 } else { 0 };
+        let own_size = if let Self::Modern { meta } = self { meta.len() + 256 } else { 0 };
         let mut out = BytesMut::with_capacity(params.len() + own_size + ask.method.len() + 128);
         out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         put_number(&mut out, id);
         out.put_slice(b",\"method\":\"");
         out.put_slice(ask.method.as_bytes());
         out.put_slice(b"\",\"params\":");
-        if matches!(self, Self::Modern { .. }) || ask.events.wanted() {
+        if matches!(self, Self::Modern { .. }) || ask.events.wants_progress() {
             self.put_params(&mut out, id, ask);
         } else {
             out.put_slice(params);
@@ -93,6 +121,10 @@ impl Speech {
         if let Self::Modern { meta } = self {
             has_any = true;
             out.put_slice(meta);
+            out.put_slice(b",\"");
+            out.put_slice(modern::KEY_CAPABILITIES.as_bytes());
+            out.put_slice(b"\":");
+            out.put_slice(&declared(ask.abilities));
             if let Some(level) = ask.log_level {
                 out.put_slice(b",\"");
                 out.put_slice(modern::KEY_LOG_LEVEL.as_bytes());
@@ -100,7 +132,7 @@ impl Speech {
                 out.put_slice(Raw::string(level).bytes());
             }
         }
-        if ask.events.wanted() {
+        if ask.events.wants_progress() {
             if has_any {
                 out.put_u8(b',');
             }
@@ -119,6 +151,17 @@ impl Speech {
         let entries: Vec<_> = ours.members().map(|it| (it.key(), it.value())).collect();
         entries.iter().fold(Edit::of(own), |edit, (key, value)| edit.set(key, value.clone())).done()
     }
+}
+
+/// Abilities as a modern server reads them, written once for each set that occurs.
+fn declared(abilities: Abilities) -> Bytes {
+    static WRITTEN: LazyLock<RwLock<HashMap<Abilities, Bytes>>> = LazyLock::new(RwLock::default);
+    let written = WRITTEN.read().unwrap_or_else(PoisonError::into_inner).get(&abilities).cloned();
+    written.unwrap_or_else(|| {
+        let bytes = abilities.declare(Declared::Modern).bytes().clone();
+        WRITTEN.write().unwrap_or_else(PoisonError::into_inner).insert(abilities, bytes.clone());
+        bytes
+    })
 }
 
 fn put_number(out: &mut BytesMut, mut number: u64) {
@@ -144,6 +187,8 @@ pub(crate) fn level_rank(level: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use toolgrove_core::event::Progress;
+
     use super::*;
 
     #[track_caller]
@@ -155,14 +200,8 @@ mod tests {
         expected: &str,
     ) {
         let params = Raw::parse(params).expect("valid");
-        let ask = Ask {
-            method: "tools/call",
-            params: &params,
-            events,
-            log_level,
-            timeout: Duration::ZERO,
-            leaving: Leaving::Cancel,
-        };
+        let own = Ask::own("tools/call", &params, Duration::ZERO, Leaving::Cancel);
+        let ask = Ask { events, log_level, abilities: Abilities::FORM, ..own };
         let body = speech.request(120, &ask);
         assert!(Raw::parse(body.clone()).is_ok());
         let expected = format!(r#"{{"jsonrpc":"2.0","id":120,"method":"tools/call","params":{expected}}}"#);
@@ -176,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_progress_token_is_added_when_somebody_listens() {
-        let (events, _rx) = Events::channel();
+        let (events, _rx) = Events::channel(Progress::Wanted);
         check(&Speech::Legacy, r#"{"a":1}"#, &events, None, r#"{"_meta":{"progressToken":120},"a":1}"#);
         check(&Speech::Legacy, "{}", &events, None, r#"{"_meta":{"progressToken":120}}"#);
         check(&Speech::Legacy, "{ }", &events, None, r#"{"_meta":{"progressToken":120}}"#);
@@ -204,7 +243,7 @@ mod tests {
             r#"{"name":"x"}"#,
             &Events::none(),
             Some("info"),
-            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"},"name":"x"}"#,
+            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/logLevel":"info"},"name":"x"}"#,
         );
     }
 }

@@ -174,7 +174,7 @@ impl Endpoint {
         *request.uri_mut() = uri;
         *request.method_mut() = method.clone();
         *request.headers_mut() = head.base.clone();
-        for (name, value) in head.more.iter().flatten() {
+        for (name, value) in head.own.more.iter().flatten().chain(&head.own.params) {
             request.headers_mut().insert(name.clone(), value.clone());
         }
         self.carrier.send(request).await.map_err(|error| {
@@ -190,12 +190,23 @@ impl Endpoint {
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
     pub(crate) base: &'a HeaderMap,
+    pub(crate) own: Own,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Own {
     pub(crate) more: [Option<(HeaderName, HeaderValue)>; 2],
+    /// Arguments that are repeated as headers, which few tools want.
+    pub(crate) params: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl<'a> Head<'a> {
     pub(crate) fn plain(base: &'a HeaderMap) -> Self {
-        Self { base, more: [None, None] }
+        Self { base, own: Own::default() }
+    }
+
+    pub(crate) fn with(base: &'a HeaderMap, header: Option<(HeaderName, HeaderValue)>) -> Self {
+        Self { base, own: Own { more: [header, None], params: Vec::new() } }
     }
 }
 

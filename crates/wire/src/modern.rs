@@ -144,6 +144,15 @@ impl ResultHead {
     }
 }
 
+/// A tool list for a modern client: what only the tasks of the last legacy revision meant is taken off.
+pub fn tools_for_client(tools: &Raw) -> Raw {
+    if memchr::memmem::find(tools.bytes(), b"\"execution\"").is_none() {
+        return tools.clone();
+    }
+    let items: Vec<Raw> = tools.items().map(|it| Edit::of(&it).remove("execution").done()).collect();
+    Raw::array(&items)
+}
+
 /// How long and for whom a result may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheHint {

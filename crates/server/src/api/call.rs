@@ -12,10 +12,11 @@ use http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::mpsc;
-use toolgrove_core::call::{Call, Caller, Door, Method, Outcome, View};
-use toolgrove_core::event::{Event, Events};
+use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
+use toolgrove_core::event::{Event, Events, Progress};
 use toolgrove_core::{Error, text::view};
-use toolgrove_wire::{Edit, Raw, sse};
+use toolgrove_wire::legacy::Version;
+use toolgrove_wire::{Abilities, Edit, Raw, sse};
 use uuid::Uuid;
 
 use super::body;
@@ -69,7 +70,7 @@ pub async fn call(
         let result = run(&app, &caller, door, &tool, arguments, Events::none()).await.map_err(Refusal)?;
         return Ok(axum::Json(answered(result)).into_response());
     }
-    let (events, heard) = Events::channel();
+    let (events, heard) = Events::channel(Progress::Wanted);
     let running = async move { run(&app, &caller, door, &tool, arguments, events).await };
     Ok(progress_stream(heard, running))
 }
@@ -88,7 +89,9 @@ fn progress_stream(
                 Some(event) = heard.recv() => {
                     let (name, params) = match event {
                         Event::Progress(params) => ("progress", params),
-                        Event::Log(params) => ("log", params),
+                        Event::Log(params) | Event::Elicited(params) => ("log", params),
+                        // Nobody here can be asked: dropping a question declines it.
+                        Event::Ask(ask) => ("log", ask.params),
                     };
                     Some((sse::write(Some(name), None, params.bytes()), (heard, Some(running))))
                 }
@@ -125,11 +128,13 @@ pub async fn run(
         params: Edit::of(&params).set("arguments", arguments).done(),
         chat: format!("caller:{}", caller.person).into(),
         depth: 0,
+        abilities: Abilities::NONE,
+        asking: Asking::Live,
         log_level: None,
         started_at: app.hub.now(),
     };
-    let Outcome::Complete { result, .. } = app.hub.call(call, events).await?;
-    Ok(toolgrove_wire::legacy::result_for_client(&result))
+    let Outcome { result, .. } = app.hub.call(call, events).await?;
+    Ok(toolgrove_wire::legacy::result_for_client(&result, Version::LATEST))
 }
 
 fn answered(result: Raw) -> Answered {

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use serde_json::json;
 use toolgrove_core::Error;
-use toolgrove_core::call::{Call, Caller, Door, Method, Outcome, View};
+use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
 use toolgrove_core::event::{Event, Events, ListKind};
-use toolgrove_wire::envelope::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use toolgrove_wire::envelope::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use toolgrove_wire::capability::TASKS;
 use toolgrove_wire::legacy::{self, Version};
-use toolgrove_wire::modern::{self, CacheHint, KEY_ORIGIN, RequestMeta};
-use toolgrove_wire::{Edit, Raw, RpcError};
+use toolgrove_wire::modern::{self, CacheHint, KEY_ORIGIN, MISSING_CAPABILITY, RequestMeta, ResultKind};
+use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
 use uuid::Uuid;
 
+use super::park::{self, Binding};
+use super::task;
 use crate::App;
 
 /// Who asks, and in which era.
@@ -24,6 +27,8 @@ pub struct Client {
     pub chat: Arc<str>,
     /// What a legacy client has set with `logging/setLevel`.
     pub log_level: Option<String>,
+    /// What it can be asked.
+    pub abilities: Abilities,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +120,11 @@ async fn list_answer(
     let catalog = app.hub.catalog(client.caller.person);
     let items = catalog.list(&client.view, kind, client.caller.profile);
     let items = items.map_err(|it| Failure::of(&it, &client.view))?;
+    let items = match (kind, client.era) {
+        (ListKind::Tools, ClientEra::Legacy(version)) => legacy::tools_for_client(&items, version),
+        (ListKind::Tools, ClientEra::Modern) => modern::tools_for_client(&items),
+        _ => items,
+    };
     let result = Raw::object(kind.member(), &items);
     Ok(match client.era {
         ClientEra::Legacy(_) => result,
@@ -130,7 +140,12 @@ async fn call_answer(
     meta: &RequestMeta,
     events: Events,
 ) -> Result<Raw, Failure> {
-    let params = params.unwrap_or_else(Raw::empty_object);
+    let mut params = params.unwrap_or_else(Raw::empty_object);
+    let mut task_token = None;
+    if matches!(method, Method::GetTask | Method::UpdateTask | Method::CancelTask) {
+        let (token, opened) = task::opened(app, client, &params)?;
+        (task_token, params) = (Some(token), opened);
+    }
     let log_level = match &meta.log_level {
         Some(level) => level.text().map(Into::into),
         None => client.log_level.clone(),
@@ -145,26 +160,66 @@ async fn call_answer(
         params: if meta.has_hop_keys { modern::without_hop_keys(&params) } else { params },
         chat: meta.chat.as_deref().map_or_else(|| client.chat.clone(), Into::into),
         depth: meta.depth,
+        abilities: client.abilities,
+        asking: match client.era {
+            ClientEra::Modern => Asking::ByRetry,
+            ClientEra::Legacy(_) => Asking::Live,
+        },
         log_level,
         started_at: app.hub.now(),
     };
-    let outcome = match app.hub.call(call, events).await {
+    let params = call.params.clone();
+    let Outcome { result, kind, instance } = match app.hub.call(call, events).await {
         Ok(outcome) => outcome,
         // Over MCP a model can correct its own arguments, so they come back as a result.
         Err(error @ Error::Arguments { .. }) => return Ok(in_era(app, client, method, &tool_error(&error))),
-        Err(error) => return Err(missing_resource(method, client.era, Failure::of(&error, &client.view))),
+        Err(error) => return Err(in_words_of(client, method, meta, &error)),
     };
-    let Outcome::Complete { result, instance } = outcome;
-    let result = match client.era {
-        ClientEra::Modern => with_origin(&result, &instance.slug),
-        ClientEra::Legacy(_) => result,
-    };
-    Ok(in_era(app, client, method, &result))
+    if client.era != ClientEra::Modern {
+        return Ok(in_era(app, client, method, &result));
+    }
+    let result = with_origin(&result, &instance.slug);
+    Ok(match kind {
+        ResultKind::InputRequired => {
+            let binding = Binding::of(client, method.as_str(), &params);
+            park::relay(app, &binding, &instance.server_name, &result)
+        }
+        ResultKind::Task => task::created(app, client, instance.id, &result),
+        ResultKind::Complete | ResultKind::Other(_) => {
+            let result = task::renamed(method, task_token.as_deref(), &result);
+            in_era(app, client, method, &result)
+        }
+    })
+}
+
+/// An error as this client may see it.
+fn in_words_of(client: &Client, method: Method, meta: &RequestMeta, error: &Error) -> Failure {
+    if let Error::Server { code: MISSING_CAPABILITY, data, .. } = error {
+        return missing_capability(client, meta, data.as_ref());
+    }
+    missing_resource(method, client.era, Failure::of(error, &client.view))
+}
+
+/// What a server misses is recomputed for the client's own hop: only what this client did not declare is missing.
+fn missing_capability(client: &Client, meta: &RequestMeta, data: Option<&Raw>) -> Failure {
+    let required = data.and_then(|it| it.get("requiredCapabilities")).unwrap_or_else(Raw::empty_object);
+    let declared = |key: &str| meta.capabilities.as_ref().is_some_and(|it| it.get(key).is_some());
+    let missing: serde_json::Map<_, _> = required
+        .members()
+        .filter(|it| !declared(&it.key()))
+        .map(|it| (it.key().into_owned(), it.value().to_value()))
+        .collect();
+    if missing.is_empty() || client.era != ClientEra::Modern {
+        return Failure::new(200, INTERNAL_ERROR, "the server wants a capability that cannot be given to it here");
+    }
+    let names: Vec<_> = missing.keys().cloned().collect();
+    let rpc = RpcError::new(MISSING_CAPABILITY, format!("this needs the client capability: {}", names.join(", ")));
+    Failure { rpc: rpc.with_data(&json!({ "requiredCapabilities": missing })), status: 400 }
 }
 
 fn in_era(app: &App, client: &Client, method: Method, result: &Raw) -> Raw {
     match client.era {
-        ClientEra::Legacy(_) => legacy::result_for_client(result),
+        ClientEra::Legacy(version) => legacy::result_for_client(result, version),
         ClientEra::Modern => {
             let cache = (method == Method::ReadResource).then_some(CacheHint { ttl_ms: 0 });
             modern::complete(result, &app.server_info, cache)
@@ -206,7 +261,7 @@ pub fn capabilities(app: &App, client: &Client) -> Result<Raw, Failure> {
     let all = json!({
         "tools": { "listChanged": true },
         "prompts": { "listChanged": true },
-        "resources": { "listChanged": true },
+        "resources": { "listChanged": true, "subscribe": true },
         "completions": {},
         "logging": {},
     });
@@ -214,8 +269,18 @@ pub fn capabilities(app: &App, client: &Client) -> Result<Raw, Failure> {
     let catalog = app.hub.catalog(client.caller.person);
     let offer = catalog.require(slug).map_err(|it| Failure::of(&it, &client.view))?;
     let serde_json::Value::Object(all) = all else { return Ok(Raw::empty_object()) };
-    let own: serde_json::Map<_, _> =
+    let mut own: serde_json::Map<_, _> =
         all.into_iter().filter(|(key, _)| key == "tools" || offer.declares(key)).collect();
+    let subscribe = offer.capabilities.get("resources").and_then(|it| it.get("subscribe"));
+    if subscribe.and_then(|it| it.bool()) != Some(true)
+        && let Some(serde_json::Value::Object(resources)) = own.get_mut("resources")
+    {
+        resources.remove("subscribe");
+    }
+    let extensions = offer.capabilities.get("extensions").and_then(|it| it.get(TASKS));
+    if extensions.is_some() && client.era == ClientEra::Modern {
+        own.insert("extensions".into(), json!({ TASKS: {} }));
+    }
     Ok(Raw::of(&own))
 }
 
@@ -235,15 +300,17 @@ fn discover(app: &App, client: &Client) -> Result<Raw, Failure> {
 }
 
 /// An event of a running call as the notification a client gets, if it asked for it.
-pub fn notification(event: Event, progress_token: Option<&Raw>) -> Option<bytes::Bytes> {
+pub(crate) fn notification(event: Event, era: ClientEra, progress_token: Option<&Raw>) -> Option<bytes::Bytes> {
     match event {
         Event::Progress(params) => {
             let params = Edit::of(&params).set("progressToken", progress_token?.clone()).done();
-            Some(toolgrove_wire::envelope::notification("notifications/progress", Some(&params)))
+            Some(envelope::notification("notifications/progress", Some(&params)))
         }
-        Event::Log(params) => {
-            Some(toolgrove_wire::envelope::notification("notifications/message", Some(&params)))
+        Event::Log(params) => Some(envelope::notification("notifications/message", Some(&params))),
+        Event::Elicited(params) if era == ClientEra::Legacy(Version::V2025_11_25) => {
+            Some(envelope::notification("notifications/elicitation/complete", Some(&params)))
         }
+        Event::Elicited(_) | Event::Ask(_) => None,
     }
 }
 

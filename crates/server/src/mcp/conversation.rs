@@ -10,16 +10,15 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use toolgrove_core::call::{Caller, Door, View};
-use toolgrove_core::event::Events;
 use toolgrove_core::task;
 use toolgrove_wire::envelope::{self, INVALID_REQUEST, NotAMessage};
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::modern::RequestMeta;
 use toolgrove_wire::{Id, Message, Raw, RpcError};
 
-use super::answer::{Client, ClientEra, Failure, answer, notification};
+use super::answer::{Client, ClientEra, Failure};
 use super::legacy::{self, Session};
-use super::modern;
+use super::modern::{self, Started};
 use super::notices::{Notices, Wanted};
 use super::stream::{Running, unknown_id};
 use crate::App;
@@ -63,7 +62,11 @@ impl Conversation {
                 }
             }
             Ok(Message::Notification { method, params }) => self.notified(&method, params.as_ref()),
-            Ok(Message::Response { .. }) => {}
+            Ok(Message::Response { id, result }) => {
+                if let Some(session) = self.session.get() {
+                    session.answered(id.as_ref(), result);
+                }
+            }
         }
     }
 
@@ -75,9 +78,9 @@ impl Conversation {
         if let Err(failure) = checked {
             return self.refuse(Some(&id), &failure.rpc).await;
         }
-        let client = modern::client(self.caller.clone(), self.view.clone(), self.door);
+        let client = modern::client(self.caller.clone(), self.view.clone(), self.door, &meta);
         if method == "subscriptions/listen" {
-            match modern::listen(&self.app, &client, &id, params.as_ref()) {
+            match modern::listen(&self.app, &client, &id, params.as_ref()).await {
                 Ok((acknowledged, notices)) => {
                     self.send(acknowledged).await;
                     self.follow(id.key(), notices);
@@ -86,28 +89,19 @@ impl Conversation {
             }
             return;
         }
-        let (events, mut heard) = Events::channel();
-        let (app, out, tasks, key) = (self.app.clone(), self.out.clone(), self.tasks.clone(), id.key());
+        let running = match modern::start(&self.app, client, id.clone(), method, params, meta) {
+            Started::Running(running) => running,
+            Started::Answered(result) => return self.send(envelope::response(&id, &result)).await,
+            Started::Refused(failure) => return self.refuse(Some(&id), &failure.rpc).await,
+        };
+        let (out, tasks, key) = (self.out.clone(), self.tasks.clone(), id.key());
         let ended = key.clone();
-        let progress_token = meta.progress_token.clone();
+        let mut held = lock(&self.tasks);
         let handle = task::spawn("request", async move {
-            let notes = async {
-                while let Some(event) = heard.recv().await {
-                    if let Some(note) = notification(event, progress_token.as_ref()) {
-                        let _ = out.send(note).await;
-                    }
-                }
-            };
-            let answered = answer(&app, &client, &method, params, &meta, events);
-            let (result, ()) = tokio::join!(answered, notes);
-            let bytes = match result {
-                Ok(result) => envelope::response(&id, &result),
-                Err(failure) => envelope::error(Some(&id), &failure.rpc, unknown_id(ClientEra::Modern)),
-            };
-            let _ = out.send(bytes).await;
+            running.send_to(&out).await;
             lock(&tasks).remove(&ended);
         });
-        lock(&self.tasks).insert(key, handle.abort_handle());
+        held.insert(key, handle.abort_handle());
     }
 
     async fn initialize(&self, id: &Id, params: Option<&Raw>) {
@@ -120,7 +114,7 @@ impl Conversation {
                 if let View::One { slug } = &self.view {
                     self.app.first_listing(self.caller.person, slug).await;
                 }
-                let session = self.app.sessions.open(self.caller.person, self.view.clone(), version);
+                let session = self.app.sessions.open(self.caller.person, self.view.clone(), version, legacy::abilities(params, version));
                 let session = self.session.get_or_init(|| session);
                 legacy::initialized(&self.app, &session.client(self.caller.clone(), self.door), version)
             }
@@ -129,8 +123,11 @@ impl Conversation {
             Ok(result) => {
                 self.send(envelope::response(id, &result)).await;
                 let bus = self.app.hub.bus().subscribe();
-                let ear = Notices::new(bus, self.caller.person, self.view.clone(), Wanted::lists(), None);
-                self.follow("legacy ear".into(), ear);
+                if let Some(session) = self.session.get() {
+                    let wanted = Wanted::session(session.clone());
+                    let ear = Notices::new(bus, self.caller.person, self.view.clone(), wanted, None);
+                    self.follow("legacy ear".into(), ear);
+                }
             }
             Err(failure) => self.refuse(Some(id), &failure.rpc).await,
         }
@@ -166,7 +163,7 @@ impl Conversation {
         }
         let out = self.out.clone();
         task::spawn("batch", async move {
-            let answers = futures::future::join_all(running.into_iter().map(Running::finish)).await;
+            let answers = futures::future::join_all(running.into_iter().map(Running::message)).await;
             let answers: Vec<Raw> = answers.into_iter().filter_map(|it| Raw::parse(it).ok()).collect();
             if !answers.is_empty() {
                 let _ = out.send(Raw::array(&answers).bytes().clone()).await;
@@ -215,7 +212,7 @@ impl Conversation {
 impl Drop for Conversation {
     fn drop(&mut self) {
         if let Some(session) = self.session.get() {
-            self.app.sessions.close(session);
+            legacy::close(&self.app, session);
         }
         for (_, running) in lock(&self.tasks).drain() {
             running.abort();

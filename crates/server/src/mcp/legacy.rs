@@ -14,52 +14,65 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use toolgrove_core::call::{Caller, Door, View};
-use toolgrove_core::event::Events;
+use toolgrove_core::call::{Caller, Door, Links, View};
+use toolgrove_core::event::{Ask, Events, Progress};
+use toolgrove_core::hub::Watch;
 use toolgrove_core::task;
 use toolgrove_wire::envelope::{self, INVALID_PARAMS, INVALID_REQUEST, NotAMessage, UnknownId};
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::modern::RequestMeta;
-use toolgrove_wire::{Edit, Id, Message, Raw};
+use toolgrove_upstream::Pool;
+use toolgrove_wire::{Abilities, Edit, Id, Message, Raw, RpcError};
 use uuid::Uuid;
 
 use super::answer::{Client, ClientEra, Failure, answer, broken, capabilities, instructions};
 use super::notices::{Notices, Wanted};
+use super::asks;
+use super::replay::Replays;
 use super::stream::{
-    Answering, Running, Streams, event_stream, json as json_response, notice_stream, refuse,
+    Answering, Asker, Running, Streams, event_stream, json as json_response, notice_stream, refuse,
 };
 use crate::App;
+use crate::Memory;
 
 const SESSION: &str = "mcp-session-id";
 /// A session nobody has used for this long is forgotten; its client is told to open a new one.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One legacy client between `initialize` and `DELETE`.
-#[derive(Debug)]
 pub struct Session {
     pub id: String,
     person: Uuid,
     view: View,
     pub version: Version,
+    abilities: Abilities,
     log_level: Mutex<Option<String>>,
     running: Mutex<HashMap<String, AbortHandle>>,
+    asks: asks::Asks,
+    pub(super) replays: Arc<Replays>,
+    /// Resources this session has subscribed to, by the address it gave.
+    watched: Mutex<HashMap<String, Watch<Pool, Memory>>>,
     used: Mutex<Instant>,
     closed: Arc<Notify>,
 }
 
 /// All open legacy sessions.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Sessions(Mutex<HashMap<String, Arc<Session>>>);
 
 impl Sessions {
-    pub fn open(&self, person: Uuid, view: View, version: Version) -> Arc<Session> {
+    pub fn open(&self, person: Uuid, view: View, version: Version, abilities: Abilities) -> Arc<Session> {
         let session = Arc::new(Session {
             id: Uuid::new_v4().simple().to_string(),
             person,
             view,
             version,
+            abilities,
             log_level: Mutex::default(),
             running: Mutex::default(),
+            asks: asks::Asks::default(),
+            replays: Arc::default(),
+            watched: Mutex::default(),
             used: Mutex::new(Instant::now()),
             closed: Arc::default(),
         });
@@ -102,6 +115,7 @@ impl Session {
             door,
             chat: self.id.as_str().into(),
             log_level: Some(lock(&self.log_level).clone().unwrap_or_else(|| "info".into())),
+            abilities: self.abilities,
         }
     }
 
@@ -118,6 +132,9 @@ impl Session {
             && let Some(running) = lock(&self.running).remove(&id.key())
         {
             running.abort();
+        }
+        if method == "notifications/roots/list_changed" {
+            self.asks.forget_roots();
         }
     }
 
@@ -141,24 +158,22 @@ impl Session {
     ) -> Running {
         let meta = RequestMeta::read(params.as_ref());
         let progress_token = meta.progress_token.clone();
-        let (events, heard) = Events::channel();
+        let progress = if progress_token.is_some() { Progress::Wanted } else { Progress::Unwanted };
+        let (events, heard) = Events::channel(progress);
         let (app, session, key) = (app.clone(), self.clone(), id.key());
         let era = client.era;
         let mut running = lock(&self.running);
         if running.contains_key(&key) {
             let failure = Failure::new(400, INVALID_REQUEST, "a request with this id is already running");
-            return Running {
-                id,
-                era,
-                progress_token,
-                events: heard,
-                answer: Box::pin(async { Err(failure) }),
-            };
+            let answer = Box::pin(async { Err(failure) });
+            return Running { id, era, progress_token, events: heard, answer, asker: Asker::Nobody };
         }
         let ended = key.clone();
         let handle = task::spawn("legacy request", async move {
             let result = match method.as_str() {
                 "logging/setLevel" => session.set_log_level(params.as_ref()),
+                "resources/subscribe" => session.subscribe(&app, params.as_ref()).await,
+                "resources/unsubscribe" => session.unsubscribe(params.as_ref()),
                 _ => answer(&app, &client, &method, params, &meta, events).await,
             };
             lock(&session.running).remove(&ended);
@@ -173,8 +188,46 @@ impl Session {
                 Err(problem) => Err(broken(problem)),
             }
         });
-        Running { id, era, progress_token, events: heard, answer }
+        let asker = Asker::Session(self.clone());
+        Running { id, era, progress_token, events: heard, answer, asker }
     }
+
+    /// A question as the request this client gets; none when it cannot be put to it.
+    pub(super) fn ask(&self, ask: Ask) -> Option<bytes::Bytes> {
+        if !ask.question.fits(&ask.params, self.abilities) {
+            return None;
+        }
+        self.asks.put(ask, self.version)
+    }
+
+    /// Takes the client's answer to a question.
+    pub(super) fn answered(&self, id: Option<&Id>, result: Result<Raw, RpcError>) {
+        if let Some(id) = id {
+            self.asks.answered(id, result);
+        }
+    }
+
+    async fn subscribe(&self, app: &Arc<App>, params: Option<&Raw>) -> Result<Raw, Failure> {
+        let uri = address(params)?;
+        let watch = app.hub.watch(self.person, &self.view, &uri).await.map_err(|it| Failure::of(&it, &self.view))?;
+        lock(&self.watched).insert(uri, watch);
+        Ok(Raw::empty_object())
+    }
+
+    fn unsubscribe(&self, params: Option<&Raw>) -> Result<Raw, Failure> {
+        let uri = address(params)?;
+        lock(&self.watched).remove(&uri);
+        Ok(Raw::empty_object())
+    }
+
+    /// Whether this session has subscribed to an address, in the form it gave.
+    pub(super) fn watches(&self, uri: &str) -> bool {
+        lock(&self.watched).contains_key(uri)
+    }
+}
+
+fn address(params: Option<&Raw>) -> Result<String, Failure> {
+    params.and_then(|it| it.get_text("uri")).ok_or_else(|| Failure::new(200, INVALID_PARAMS, "missing: uri"))
 }
 
 /// The version a client asked for, if we know it, else our newest.
@@ -182,6 +235,12 @@ pub fn negotiate(params: Option<&Raw>) -> Result<Version, Failure> {
     let asked = params.and_then(|it| it.get_text("protocolVersion"));
     let asked = asked.ok_or_else(|| Failure::new(200, INVALID_PARAMS, "missing: protocolVersion"))?;
     Ok(Version::parse(&asked).unwrap_or(Version::LATEST))
+}
+
+/// What the client of an `initialize` can be asked.
+pub(super) fn abilities(params: Option<&Raw>, version: Version) -> Abilities {
+    let declared = params.and_then(|it| it.get("capabilities"));
+    declared.map(|it| Abilities::read_legacy(&it, version)).unwrap_or_default()
 }
 
 /// The result of `initialize`.
@@ -255,8 +314,12 @@ pub async fn respond(
             }
             StatusCode::ACCEPTED.into_response()
         }
-        // Nothing was asked of the client, so an answer of its answers nothing.
-        Ok(Message::Response { .. }) => StatusCode::ACCEPTED.into_response(),
+        Ok(Message::Response { id, result }) => {
+            if let Some(session) = session {
+                session.answered(id.as_ref(), result);
+            }
+            StatusCode::ACCEPTED.into_response()
+        }
     }
 }
 
@@ -274,8 +337,12 @@ pub fn unlisted(caller: &Caller, view: View, version: Version) -> Arc<Session> {
         person: caller.person,
         view,
         version,
+        abilities: Abilities::NONE,
         log_level: Mutex::default(),
         running: Mutex::default(),
+        asks: asks::Asks::default(),
+            replays: Arc::default(),
+        watched: Mutex::default(),
         used: Mutex::new(Instant::now()),
         closed: Arc::default(),
     })
@@ -296,7 +363,7 @@ async fn initialize(
     if let View::One { slug } = &view {
         app.first_listing(caller.person, slug).await;
     }
-    let session = app.sessions.open(caller.person, view, version);
+    let session = app.sessions.open(caller.person, view, version, abilities(params, version));
     match initialized(app, &session.client(caller, Door::Legacy), version) {
         Ok(result) => {
             let mut response = json_response(200, envelope::response(id, &result));
@@ -324,14 +391,14 @@ async fn batch(app: &Arc<App>, caller: &Arc<Caller>, session: &Arc<Session>, bod
                 running.push(session.start(app, client, id, method, params));
             }
             Ok(Message::Notification { method, params }) => session.notified(&method, params.as_ref()),
-            Ok(Message::Response { .. }) => {}
+            Ok(Message::Response { id, result }) => session.answered(id.as_ref(), result),
         }
     }
     if body.items().next().is_none() {
         let failure = Failure::new(400, INVALID_REQUEST, "an empty batch asks nothing");
         return refuse(None, ClientEra::Legacy(session.version), &failure);
     }
-    answers.extend(futures::future::join_all(running.into_iter().map(Running::finish)).await);
+    answers.extend(futures::future::join_all(running.into_iter().map(Running::message)).await);
     if answers.is_empty() {
         return StatusCode::ACCEPTED.into_response();
     }
@@ -345,11 +412,25 @@ pub fn hear(app: &Arc<App>, caller: &Caller, view: &View, headers: &HeaderMap) -
     let Some(session) = app.sessions.find(id.to_str().unwrap_or_default(), caller.person, view) else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    if let Some(last) = headers.get("last-event-id").and_then(|it| it.to_str().ok()) {
+        return match session.replays.after(last) {
+            Some(missed) => event_stream(missed),
+            None => StatusCode::NOT_FOUND.into_response(),
+        };
+    }
     let bus = app.hub.bus().subscribe();
-    let notices = Notices::new(bus, session.person, session.view.clone(), Wanted::lists(), None);
+    let wanted = Wanted::session(session.clone());
+    let notices = Notices::new(bus, session.person, session.view.clone(), wanted, None);
     let first = bytes::Bytes::from_static(toolgrove_wire::sse::KEEP_ALIVE);
     let closed = session.closed.clone().notified_owned();
     event_stream(futures::stream::once(async { first }).chain(notice_stream(notices)).take_until(closed))
+}
+
+/// Ends a session and the links that were opened for it.
+pub(super) fn close(app: &Arc<App>, session: &Session) {
+    app.sessions.close(session);
+    let (app, chat) = (app.clone(), session.id.clone());
+    task::spawn("end of a session", async move { app.hub.links().end_chat(&chat).await });
 }
 
 /// `DELETE`: the end of a session.
@@ -357,7 +438,7 @@ pub fn end(app: &Arc<App>, caller: &Caller, view: &View, headers: &HeaderMap) ->
     let Some(id) = headers.get(SESSION) else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
     match app.sessions.find(id.to_str().unwrap_or_default(), caller.person, view) {
         Some(session) => {
-            app.sessions.close(&session);
+            close(app, &session);
             StatusCode::NO_CONTENT.into_response()
         }
         None => StatusCode::NOT_FOUND.into_response(),

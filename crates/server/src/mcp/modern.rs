@@ -8,18 +8,20 @@ use base64::prelude::BASE64_STANDARD;
 use futures::stream;
 use http::HeaderMap;
 use toolgrove_core::call::{Caller, Door, View};
-use toolgrove_core::event::Events;
-use toolgrove_wire::envelope::{INVALID_PARAMS, METHOD_NOT_FOUND};
+use toolgrove_core::event::{Events, Progress};
+use toolgrove_core::header;
+use toolgrove_wire::envelope::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
 use toolgrove_wire::modern::{HEADER_MISMATCH, RequestMeta, UNSUPPORTED_VERSION, VERSION};
-use toolgrove_wire::{Id, Raw, RpcError, sse};
+use toolgrove_wire::{Abilities, Edit, Id, Raw, RpcError, sse};
 
 use super::answer::{Client, ClientEra, Failure, answer};
 use super::notices::{Notices, Wanted};
-use super::stream::{Running, Streams, event_stream, refuse};
+use super::park::{self, Binding, Go, Parking, Returned};
+use super::stream::{Asker, Running, Streams, event_stream, json, refuse};
 use crate::App;
 
 /// Every method of this era that the hub answers.
-const METHODS: [&str; 10] = [
+const METHODS: [&str; 13] = [
     "server/discover",
     "tools/list",
     "tools/call",
@@ -30,41 +32,133 @@ const METHODS: [&str; 10] = [
     "resources/read",
     "completion/complete",
     "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
 ];
 
-pub fn client(caller: Arc<Caller>, view: View, door: Door) -> Client {
+pub fn client(caller: Arc<Caller>, view: View, door: Door, meta: &RequestMeta) -> Client {
     let chat = format!("caller:{}", caller.person).into();
-    Client { caller, view, era: ClientEra::Modern, door, chat, log_level: None }
+    let abilities = meta.capabilities.as_ref().map(Abilities::read).unwrap_or_default();
+    Client { caller, view, era: ClientEra::Modern, door, chat, log_level: None, abilities }
 }
 
 /// Answers one request over HTTP.
 pub async fn respond(
     app: &Arc<App>,
-    client: Client,
+    caller: Arc<Caller>,
+    view: View,
     headers: &HeaderMap,
     streams: Streams,
-    id: Id,
-    method: String,
-    params: Option<Raw>,
+    (id, method, params): (Id, String, Option<Raw>),
 ) -> Response {
     let meta = RequestMeta::read(params.as_ref());
+    let client = client(caller, view, Door::Mcp, &meta);
     let checked =
         check_headers(headers, &method, params.as_ref(), &meta).and_then(|()| check_method(&method));
     if let Err(failure) = checked {
         return refuse(Some(&id), ClientEra::Modern, &failure);
     }
+    if let Err(failure) = check_params(app, &client, headers, &method, params.as_ref()) {
+        return refuse(Some(&id), ClientEra::Modern, &failure);
+    }
     if method == "subscriptions/listen" {
-        return match listen(app, &client, &id, params.as_ref()) {
-            Ok(notices) => listen_stream(notices.0, notices.1),
+        return match listen(app, &client, &id, params.as_ref()).await {
+            Ok((acknowledged, notices)) => listen_stream(acknowledged, notices),
             Err(failure) => refuse(Some(&id), ClientEra::Modern, &failure),
         };
     }
-    let (events, heard) = Events::channel();
-    let events =
-        if meta.progress_token.is_some() || meta.log_level.is_some() { events } else { Events::none() };
+    match start(app, client, id.clone(), method, params, meta) {
+        Started::Running(running) => running.respond(streams).await,
+        Started::Answered(result) => json(200, envelope::response(&id, &result)),
+        Started::Refused(failure) => refuse(Some(&id), ClientEra::Modern, &failure),
+    }
+}
+
+/// What became of a request that was let in.
+pub(super) enum Started {
+    Running(Box<Running>),
+    Answered(Raw),
+    Refused(Failure),
+}
+
+/// Starts a request, or goes on with the parked call whose state it brings.
+pub(super) fn start(
+    app: &Arc<App>,
+    client: Client,
+    id: Id,
+    method: String,
+    params: Option<Raw>,
+    meta: RequestMeta,
+) -> Started {
+    let mut params = params.unwrap_or_else(Raw::empty_object);
+    let may_ask = matches!(method.as_str(), "tools/call" | "prompts/get" | "resources/read");
+    let binding = Binding::of(&client, &method, &params);
+    let responses = params.get("inputResponses").filter(|_| may_ask);
+    if let Some(state) = params.get("requestState").filter(|_| may_ask) {
+        match park::returned(app, &binding, &state, responses.as_ref()) {
+            Ok(Returned::Parked(resumed)) => {
+                return match resumed.answer(id, meta.progress_token, responses.as_ref()) {
+                    Go::On(running) => Started::Running(running),
+                    Go::AskAgain(result) => Started::Answered(result),
+                };
+            }
+            Ok(Returned::Relay(state)) => {
+                params = match state {
+                    Some(state) => Edit::of(&params).set_text("requestState", &state).done(),
+                    None => Edit::of(&params).remove("requestState").done(),
+                };
+            }
+            Err(failure) => return lost_or_refused(app, &method, failure),
+        }
+    }
+    let progress = if meta.progress_token.is_some() { Progress::Wanted } else { Progress::Unwanted };
+    let quiet = progress == Progress::Unwanted && meta.log_level.is_none() && !client.abilities.can_be_asked();
+    let (events, heard) = Events::channel(progress);
+    let events = if quiet { Events::none() } else { events };
+    let asker = match client.abilities.can_be_asked() && may_ask {
+        true => Asker::Park(Box::new(Parking::new(app, binding, responses.as_ref()))),
+        false => Asker::Nobody,
+    };
     let (app, progress_token) = (app.clone(), meta.progress_token.clone());
-    let answer = Box::pin(async move { answer(&app, &client, &method, params, &meta, events).await });
-    Running { id, era: ClientEra::Modern, progress_token, events: heard, answer }.respond(streams).await
+    let answer = Box::pin(async move { answer(&app, &client, &method, Some(params), &meta, events).await });
+    Started::Running(Box::new(Running { id, era: ClientEra::Modern, progress_token, events: heard, answer, asker }))
+}
+
+/// A tool call that was lost with its hub may have had effects: a model is told so in words.
+fn lost_or_refused(app: &App, method: &str, failure: Failure) -> Started {
+    let lost = failure.rpc.data.as_ref().and_then(|it| it.get_text("reason")).as_deref() == Some("lost");
+    if lost && method == "tools/call" {
+        let content = serde_json::json!([{ "type": "text", "text": failure.rpc.message }]);
+        let result = Raw::of(&serde_json::json!({ "content": content, "isError": true }));
+        return Started::Answered(toolgrove_wire::modern::complete(&result, &app.server_info, None));
+    }
+    Started::Refused(failure)
+}
+
+/// `Mcp-Param-*` headers must say what the arguments say.
+fn check_params(
+    app: &App,
+    client: &Client,
+    headers: &HeaderMap,
+    method: &str,
+    params: Option<&Raw>,
+) -> Result<(), Failure> {
+    if method != "tools/call" {
+        return Ok(());
+    }
+    let name = params.and_then(|it| it.get_text("name")).unwrap_or_default();
+    let Ok(route) = app.hub.catalog(client.caller.person).tool(&client.view, &name) else { return Ok(()) };
+    let Some(annotations) = route.tool.annotations() else { return Ok(()) };
+    let arguments = params.and_then(|it| it.get("arguments")).unwrap_or_else(Raw::empty_object);
+    for annotation in annotations {
+        let header_name = format!("mcp-param-{}", annotation.name.to_ascii_lowercase());
+        let given = single(headers, &header_name)?;
+        if !header::matches(&annotation, &arguments, given.as_deref()) {
+            return Err(mismatch(&format!("header Mcp-Param-{} and the arguments differ", annotation.name)));
+        }
+    }
+    Ok(())
 }
 
 /// The envelope of a modern request, on any transport.
@@ -129,6 +223,7 @@ fn check_headers(
     let member = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return Ok(()),
     };
     let Some(wanted) = params.and_then(|it| it.get_text(member)) else {
@@ -164,17 +259,17 @@ fn single(headers: &HeaderMap, name: &str) -> Result<Option<String>, Failure> {
 }
 
 /// Opens an ear for `subscriptions/listen` and makes the acknowledgement that comes first.
-pub fn listen(
-    app: &App,
+pub(super) async fn listen(
+    app: &Arc<App>,
     client: &Client,
     id: &Id,
     params: Option<&Raw>,
 ) -> Result<(bytes::Bytes, Notices), Failure> {
     let filter = params.and_then(|it| it.get("notifications")).filter(Raw::is_object);
     let filter = filter.ok_or_else(|| Failure::new(400, INVALID_PARAMS, "missing: notifications"))?;
-    let wanted = Wanted::read(&filter);
-    let accepted = wanted.accepted();
     let bus = app.hub.bus().subscribe();
+    let wanted = Wanted::read(app, client, &filter).await;
+    let accepted = wanted.accepted();
     let notices = Notices::new(bus, client.caller.person, client.view.clone(), wanted, Some(id.clone()));
     Ok((notices.tagged("notifications/subscriptions/acknowledged", accepted), notices))
 }

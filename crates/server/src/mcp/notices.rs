@@ -1,41 +1,72 @@
 //! What a client hears outside its calls: changed lists and updated resources, filtered to what it asked for.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use toolgrove_core::bus::{Change, Notice};
 use toolgrove_core::call::View;
 use toolgrove_core::event::ListKind;
+use toolgrove_core::hub::Watch;
+use toolgrove_core::uri;
+use toolgrove_upstream::Pool;
 use toolgrove_wire::modern::KEY_SUBSCRIPTION;
 use toolgrove_wire::{Id, Raw, envelope};
 use uuid::Uuid;
 
+use super::answer::Client;
+use super::legacy::Session;
+use crate::{App, Memory};
+
 /// What one stream wants to hear.
-#[derive(Debug, Clone, Default)]
-pub struct Wanted {
-    pub tools: bool,
-    pub prompts: bool,
-    pub resources: bool,
+#[derive(Default)]
+pub(super) struct Wanted {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    updates: Updates,
+}
+
+/// Which updated resources a stream hears of.
+#[derive(Default)]
+enum Updates {
+    #[default]
+    None,
+    /// Those a legacy session has subscribed to.
+    Session(Arc<Session>),
+    /// Those of one listen, watched for as long as it lives, by the address the client gave.
+    Listen(Vec<(String, Watch<Pool, Memory>)>),
 }
 
 impl Wanted {
     /// A legacy session hears of every list.
-    pub fn lists() -> Self {
-        Self { tools: true, prompts: true, resources: true }
+    pub(super) fn session(session: Arc<Session>) -> Self {
+        Self { tools: true, prompts: true, resources: true, updates: Updates::Session(session) }
     }
 
-    /// Reads the filter of `subscriptions/listen`.
-    pub fn read(filter: &Raw) -> Self {
+    /// Reads the filter of `subscriptions/listen` and watches what can be watched.
+    pub(super) async fn read(app: &Arc<App>, client: &Client, filter: &Raw) -> Self {
         let on = |key| filter.get(key).and_then(|it| it.bool()) == Some(true);
+        let mut watched = Vec::new();
+        if let Some(uris) = filter.get("resourceSubscriptions") {
+            for uri in uris.items().filter_map(|it| it.text().map(|it| it.into_owned())) {
+                match app.hub.watch(client.caller.person, &client.view, &uri).await {
+                    Ok(watch) => watched.push((uri, watch)),
+                    Err(error) => tracing::debug!(uri, %error, "not watched"),
+                }
+            }
+        }
         Self {
             tools: on("toolsListChanged"),
             prompts: on("promptsListChanged"),
             resources: on("resourcesListChanged"),
+            updates: Updates::Listen(watched),
         }
     }
 
     /// What was accepted, as the acknowledgement says it.
-    pub fn accepted(&self) -> Raw {
+    pub(super) fn accepted(&self) -> Raw {
         let mut accepted = serde_json::Map::new();
         for (on, key) in [
             (self.tools, "toolsListChanged"),
@@ -46,7 +77,30 @@ impl Wanted {
                 accepted.insert(key.into(), true.into());
             }
         }
+        if let Updates::Listen(watched) = &self.updates
+            && !watched.is_empty()
+        {
+            let uris: Vec<_> = watched.iter().map(|it| it.0.clone()).collect();
+            accepted.insert("resourceSubscriptions".into(), uris.into());
+        }
         Raw::of(&json!({ "notifications": accepted }))
+    }
+
+    /// Whether an update is heard, and under which address.
+    fn update(&self, view: &View, slug: &str, own: &str) -> Option<String> {
+        match &self.updates {
+            Updates::None => None,
+            Updates::Session(session) => {
+                let shown = match view {
+                    View::All => uri::wrap(slug, own),
+                    View::One { .. } => own.to_owned(),
+                };
+                session.watches(&shown).then_some(shown)
+            }
+            Updates::Listen(watched) => {
+                watched.iter().find(|it| it.1.place() == (slug, own)).map(|it| it.0.clone())
+            }
+        }
     }
 
     fn wants(&self, kind: ListKind) -> bool {
@@ -59,7 +113,7 @@ impl Wanted {
 }
 
 /// One client's ear on the bus.
-pub struct Notices {
+pub(super) struct Notices {
     bus: Receiver<Notice>,
     person: Uuid,
     view: View,
@@ -69,7 +123,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    pub fn new(
+    pub(super) fn new(
         bus: Receiver<Notice>,
         person: Uuid,
         view: View,
@@ -80,7 +134,7 @@ impl Notices {
     }
 
     /// The next notification for this client; none when the hub stops.
-    pub async fn next(&mut self) -> Option<Bytes> {
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             match self.bus.recv().await {
                 Ok(notice) => {
@@ -116,14 +170,19 @@ impl Notices {
                 };
                 Some(self.tagged(method, Raw::empty_object()))
             }
-            Change::List(_) | Change::Resource { .. } => None,
+            Change::List(_) => None,
+            Change::Resource { uri } => {
+                let shown = self.wanted.update(&self.view, &notice.slug, uri)?;
+                let params = Raw::of(&json!({ "uri": shown }));
+                Some(self.tagged("notifications/resources/updated", params))
+            }
         }
     }
 
-    /// A notification of this stream. Without a subscription it has no parameters at all.
-    pub fn tagged(&self, method: &str, params: Raw) -> Bytes {
+    /// A notification of this stream.
+    pub(super) fn tagged(&self, method: &str, params: Raw) -> Bytes {
         match &self.subscription {
-            None => envelope::notification(method, None),
+            None => envelope::notification(method, Some(&params).filter(|it| it.members().next().is_some())),
             Some(id) => {
                 let params =
                     toolgrove_wire::modern::with_meta(&params, &[(KEY_SUBSCRIPTION, id.raw().clone())]);

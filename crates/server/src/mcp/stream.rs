@@ -1,8 +1,11 @@
-//! How an answer leaves over HTTP: as JSON when the result comes first, as an event stream when something else does.
+//! A request on its way to an answer, and how that leaves: as JSON when the result comes first, as an event stream
+//! when something else does.
 //!
-//! No header is sent before the first frame is known, so an error that comes first keeps its own status.
+//! No header is sent before the first frame is known, so an error that comes first keeps its own status. A question
+//! of the server goes to a legacy client at once; a modern client gets it as a result, and the call is parked.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,17 +14,23 @@ use bytes::Bytes;
 use futures::stream;
 use http::{HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
-use toolgrove_core::event::Event;
+use tokio::time::{sleep, timeout};
+use toolgrove_core::event::{Ask, Event};
 use toolgrove_wire::envelope::{self, UnknownId};
 use toolgrove_wire::{Id, Raw, sse};
 
 use super::answer::{ClientEra, Failure, notification};
+use super::legacy::Session;
 use super::notices::Notices;
+use super::park::Parking;
 
 /// After this long without any frame the stream is opened anyway, so that nobody in between gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A comment line this often keeps a quiet stream open.
 pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Questions that come together are asked together.
+const SIBLINGS: Duration = Duration::from_millis(25);
+const SIBLINGS_AT_MOST: Duration = Duration::from_millis(100);
 
 pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Raw, Failure>> + Send>>;
 
@@ -32,88 +41,188 @@ pub struct Running {
     pub progress_token: Option<Raw>,
     pub events: mpsc::UnboundedReceiver<Event>,
     pub answer: Answering,
+    pub asker: Asker,
 }
 
-enum Frame {
+/// Who can be asked something while a request runs.
+pub enum Asker {
+    Nobody,
+    /// A legacy client, through its session.
+    Session(Arc<Session>),
+    /// A modern client, by a result that it answers with its next request.
+    Park(Box<Parking>),
+}
+
+/// What comes next of a request.
+enum Step {
     Note(Bytes),
+    Ask(Ask),
+    Final(Result<Raw, Failure>),
+}
+
+/// What the client gets next.
+pub(super) enum Frame {
+    Note(Bytes),
+    Quiet,
     Final(Result<Raw, Failure>),
 }
 
 impl Running {
-    async fn next(&mut self) -> Frame {
+    async fn step(&mut self) -> Step {
         loop {
             tokio::select! {
                 biased;
-                Some(event) = self.events.recv() => {
-                    if let Some(note) = notification(event, self.progress_token.as_ref()) {
-                        return Frame::Note(note);
+                Some(event) = self.events.recv() => match (event, &self.asker) {
+                    (Event::Ask(ask), Asker::Session(session)) => {
+                        if let Some(request) = session.ask(ask) {
+                            return Step::Note(request);
+                        }
                     }
-                }
-                result = &mut self.answer => return Frame::Final(result),
+                    (Event::Ask(ask), Asker::Park(_)) => return Step::Ask(ask),
+                    // Dropping a question declines it.
+                    (Event::Ask(_), Asker::Nobody) => {}
+                    (event, _) => {
+                        if let Some(note) = notification(event, self.era, self.progress_token.as_ref()) {
+                            return Step::Note(note);
+                        }
+                    }
+                },
+                result = &mut self.answer => return Step::Final(result),
             }
         }
     }
 
-    fn final_bytes(&self, result: &Result<Raw, Failure>) -> Bytes {
+    /// Runs until there is something for the client, or nothing for so long. Only a final frame ends the request.
+    pub(super) async fn advance(mut self, patience: Duration) -> (Frame, Option<Self>) {
+        let quiet = sleep(patience);
+        tokio::pin!(quiet);
+        loop {
+            let step = tokio::select! {
+                biased;
+                step = self.step() => step,
+                () = &mut quiet => return (Frame::Quiet, Some(self)),
+            };
+            match step {
+                Step::Note(note) => return (Frame::Note(note), Some(self)),
+                Step::Final(result) => return (Frame::Final(result), None),
+                Step::Ask(ask) => match self.put(ask).await {
+                    Put::Answered(running) => self = running,
+                    Put::Ended(result) => return (Frame::Final(result), None),
+                },
+            }
+        }
+    }
+
+    /// Puts a question to a modern client: answered already, or gathered with its siblings and parked.
+    async fn put(mut self, ask: Ask) -> Put {
+        let Asker::Park(parking) = &mut self.asker else { return Put::Answered(self) };
+        let Some(ask) = parking.answer_early(ask) else { return Put::Answered(self) };
+        let mut asks = vec![ask];
+        let gathered = timeout(SIBLINGS_AT_MOST, async {
+            while let Ok(step) = timeout(SIBLINGS, self.step()).await {
+                match step {
+                    Step::Ask(ask) => asks.push(ask),
+                    // Nobody is there to hear it.
+                    Step::Note(_) => {}
+                    Step::Final(result) => return Some(result),
+                }
+            }
+            None
+        });
+        // The server went on without an answer: then so do we.
+        if let Ok(Some(result)) = gathered.await {
+            return Put::Ended(result);
+        }
+        super::park::park(self, asks)
+    }
+
+    fn final_bytes(id: &Id, era: ClientEra, result: &Result<Raw, Failure>) -> Bytes {
         match result {
-            Ok(result) => envelope::response(&self.id, result),
-            Err(failure) => envelope::error(Some(&self.id), &failure.rpc, unknown_id(self.era)),
+            Ok(result) => envelope::response(id, result),
+            Err(failure) => envelope::error(Some(id), &failure.rpc, unknown_id(era)),
         }
     }
 
     /// The HTTP answer. Dropping it drops the request, which cancels it.
-    pub async fn respond(mut self, streams: Streams) -> Response {
-        let first = match streams {
-            Streams::Accepted => tokio::time::timeout(PATIENCE, self.next()).await.ok(),
-            Streams::Refused => loop {
-                if let frame @ Frame::Final(_) = self.next().await {
-                    break Some(frame);
-                }
-            },
-        };
-        match first {
-            Some(Frame::Final(result)) => {
+    pub async fn respond(self, streams: Streams) -> Response {
+        let (id, era) = (self.id.clone(), self.era);
+        if streams == Streams::Refused {
+            let result = self.finish().await;
+            return json(result.as_ref().err().map_or(200, |it| it.status), Self::final_bytes(&id, era, &result));
+        }
+        let (first, rest) = match self.advance(PATIENCE).await {
+            (Frame::Final(result), _) => {
                 let status = result.as_ref().err().map_or(200, |it| it.status);
-                json(status, self.final_bytes(&result))
+                return json(status, Self::final_bytes(&id, era, &result));
             }
-            Some(Frame::Note(note)) => self.stream(sse::write(None, None, &note)),
-            None => self.stream(Bytes::from_static(sse::KEEP_ALIVE)),
-        }
-    }
-
-    /// The answer alone, for a client that cannot be told anything else.
-    pub async fn finish(mut self) -> Bytes {
-        loop {
-            if let Frame::Final(result) = self.next().await {
-                return self.final_bytes(&result);
-            }
-        }
-    }
-
-    /// Sends everything that comes of the request into a channel that carries other things too.
-    pub async fn send_to(mut self, out: &mpsc::Sender<Bytes>) {
-        loop {
-            // A client that has gone needs no answer.
-            match self.next().await {
-                Frame::Note(note) => drop(out.send(note).await),
-                Frame::Final(result) => return drop(out.send(self.final_bytes(&result)).await),
-            }
-        }
-    }
-
-    fn stream(self, first: Bytes) -> Response {
-        let rest = stream::unfold(Some(self), |running| async move {
-            let mut running = running?;
-            match tokio::time::timeout(KEEP_ALIVE, running.next()).await {
-                Err(_) => Some((Bytes::from_static(sse::KEEP_ALIVE), Some(running))),
-                Ok(Frame::Note(note)) => Some((sse::write(None, None, &note), Some(running))),
-                Ok(Frame::Final(result)) => {
-                    Some((sse::write(None, None, &running.final_bytes(&result)), None))
+            (Frame::Note(note), Some(rest)) => match rest.session() {
+                Some(session) => return event_stream(session.replays.record(rest, note, session.version)),
+                None => (sse::write(None, None, &note), Some(rest)),
+            },
+            (Frame::Note(note), None) => (sse::write(None, None, &note), None),
+            (Frame::Quiet, rest) => (Bytes::from_static(sse::KEEP_ALIVE), rest),
+        };
+        let rest = stream::unfold((rest, id), move |(running, id)| async move {
+            match running?.advance(KEEP_ALIVE).await {
+                (Frame::Quiet, rest) => Some((Bytes::from_static(sse::KEEP_ALIVE), (rest, id))),
+                (Frame::Note(note), rest) => Some((sse::write(None, None, &note), (rest, id))),
+                (Frame::Final(result), _) => {
+                    Some((sse::write(None, None, &Self::final_bytes(&id, era, &result)), (None, id)))
                 }
             }
         });
         event_stream(stream::StreamExt::chain(stream::once(async { first }), rest))
     }
+
+    /// The session whose client can come back for what it missed.
+    fn session(&self) -> Option<Arc<Session>> {
+        match &self.asker {
+            Asker::Session(session) => Some(session.clone()),
+            Asker::Nobody | Asker::Park(_) => None,
+        }
+    }
+
+    /// The result alone, for a client that cannot be told anything else.
+    pub(super) async fn finish(self) -> Result<Raw, Failure> {
+        let mut running = self;
+        loop {
+            match running.advance(KEEP_ALIVE).await {
+                (Frame::Final(result), _) => return result,
+                (_, Some(rest)) => running = rest,
+                (_, None) => return Err(super::answer::broken("a request ended without an answer")),
+            }
+        }
+    }
+
+    /// The whole answer message, for a batch.
+    pub async fn message(self) -> Bytes {
+        let (id, era) = (self.id.clone(), self.era);
+        Self::final_bytes(&id, era, &self.finish().await)
+    }
+
+    /// Sends everything that comes of the request into a channel that carries other things too.
+    pub async fn send_to(self, out: &mpsc::Sender<Bytes>) {
+        let (id, era, mut running) = (self.id.clone(), self.era, self);
+        loop {
+            // A client that has gone needs no answer.
+            match running.advance(KEEP_ALIVE).await {
+                (Frame::Note(note), rest) => {
+                    drop(out.send(note).await);
+                    let Some(rest) = rest else { return };
+                    running = rest;
+                }
+                (Frame::Final(result), _) => return drop(out.send(Self::final_bytes(&id, era, &result)).await),
+                (Frame::Quiet, Some(rest)) => running = rest,
+                (Frame::Quiet, None) => return,
+            }
+        }
+    }
+}
+
+/// What became of a question to a modern client.
+pub(super) enum Put {
+    Answered(Running),
+    Ended(Result<Raw, Failure>),
 }
 
 /// Whether the client can read an event stream.
@@ -153,7 +262,7 @@ pub fn event_stream(pieces: impl stream::Stream<Item = Bytes> + Send + 'static) 
 /// The notifications of one ear as events.
 pub(super) fn notice_stream(notices: Notices) -> impl stream::Stream<Item = Bytes> + Send {
     stream::unfold(notices, |mut notices| async move {
-        match tokio::time::timeout(KEEP_ALIVE, notices.next()).await {
+        match timeout(KEEP_ALIVE, notices.next()).await {
             Err(_) => Some((Bytes::from_static(sse::KEEP_ALIVE), notices)),
             Ok(message) => message.map(|it| (sse::write(None, None, &it), notices)),
         }

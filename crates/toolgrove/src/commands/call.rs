@@ -5,12 +5,11 @@ use std::collections::HashSet;
 use http::Method;
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
-use toolgrove_core::text::xml::coerce;
 use toolgrove_core::Error;
+use toolgrove_core::text::xml::coerce;
 use toolgrove_wire::{Edit, Raw, sse};
 
 use super::read_text;
-use super::server::text;
 use crate::api::{Answer, Api, with_query};
 use crate::args::Call;
 use crate::failure::{Exit, Failure, Problem};
@@ -34,9 +33,9 @@ pub(crate) async fn run(args: Call, paths: &Paths, printer: &Printer) -> Result<
             Reader::Person => stream(api, &args.tool, body.as_str().to_owned(), printer).await?,
         };
         printer.json_bytes(&answer.bytes);
-        let answered = answer.value()?;
-        let output = shown(&answered["raw"]);
-        if answered["success"] == true {
+        let answered = answer.raw()?;
+        let output = answered.get("raw").map(|it| shown(&it)).unwrap_or_default();
+        if answered.get("success").and_then(|it| it.bool()) == Some(true) {
             printer.foreign(&output);
             Ok(Exit::Done)
         } else {
@@ -59,7 +58,11 @@ fn check_keys(arguments: &[(String, String)]) -> Result<(), Failure> {
 fn whole(given: &str) -> Result<Raw, Failure> {
     let text = if given == "-" { read_text("-")? } else { given.to_owned() };
     let raw = Raw::parse(text).map_err(|problem| Error::RequestJson(problem.to_string()))?;
-    if raw.is_object() { Ok(raw) } else { Err(Failure::usage("`--json-args` must be a JSON object, such as `{\"a\": 1}`")) }
+    if raw.is_object() {
+        Ok(raw)
+    } else {
+        Err(Failure::usage("`--json-args` must be a JSON object, such as `{\"a\": 1}`"))
+    }
 }
 
 /// `key=value…`, each as the tool's schema wants it.
@@ -70,19 +73,21 @@ async fn typed(api: &Api, args: &Call) -> Result<Raw, Failure> {
         api.first_listings().await;
         schema = self::schema(api, &args.tool).await?;
     }
-    let kind = |key: &str| schema.as_ref().and_then(|it| it["properties"][key].get("type"));
+    let properties = schema.and_then(|it| it.get("properties"));
+    let kind = |key: &str| Some(properties.as_ref()?.get(key)?.get("type")?.to_value());
     let arguments: Map<String, Value> =
-        args.arguments.iter().map(|(key, value)| (key.clone(), coerce(value, kind(key)))).collect();
+        args.arguments.iter().map(|(key, value)| (key.clone(), coerce(value, kind(key).as_ref()))).collect();
     Ok(Raw::of(&arguments))
 }
 
 /// The schema of a tool's arguments, whichever form its name is given in.
-async fn schema(api: &Api, tool: &str) -> Result<Option<Value>, Failure> {
+async fn schema(api: &Api, tool: &str) -> Result<Option<Raw>, Failure> {
     for names in ["double", "single"] {
-        let mut list = api.get(&with_query("/api/mcp/tools", &[("names", Some(names))])).await?.value()?;
-        let tools = list["tools"].as_array_mut().map(std::mem::take).unwrap_or_default();
-        if let Some(mut found) = tools.into_iter().find(|it| it["name"] == tool) {
-            return Ok(Some(found["inputSchema"].take()));
+        let list = api.get(&with_query("/api/mcp/tools", &[("names", Some(names))])).await?.raw()?;
+        let tools = list.get("tools");
+        let found = tools.iter().flat_map(Raw::items).find(|it| it.get_text("name").as_deref() == Some(tool));
+        if let Some(found) = found {
+            return Ok(found.get("inputSchema"));
         }
     }
     Ok(None)
@@ -99,7 +104,11 @@ async fn stream(api: &Api, tool: &str, body: String, printer: &Printer) -> Resul
             match event.name.as_str() {
                 "progress" => {
                     let it: Value = serde_json::from_slice(&event.data).unwrap_or_default();
-                    progress.set(it["progress"].as_f64().unwrap_or(0.0), it["total"].as_f64(), it["message"].as_str());
+                    progress.set(
+                        it["progress"].as_f64().unwrap_or(0.0),
+                        it["total"].as_f64(),
+                        it["message"].as_str(),
+                    );
                 }
                 "done" => return Ok(Answer { bytes: event.data.to_vec() }),
                 "error" => {
@@ -114,34 +123,41 @@ async fn stream(api: &Api, tool: &str, body: String, printer: &Printer) -> Resul
 }
 
 /// A result as text: its parts in their order, what is no text in brackets.
-fn shown(result: &Value) -> String {
-    let parts = result["content"].as_array().map_or(&[][..], Vec::as_slice);
-    if parts.is_empty() {
-        let structured = result.get("structuredContent");
-        return structured.and_then(|it| serde_json::to_string_pretty(it).ok()).unwrap_or_default();
+fn shown(result: &Raw) -> String {
+    let parts: Vec<String> =
+        result.get("content").iter().flat_map(|it| it.items().map(|it| part(&it))).collect();
+    match result.get("structuredContent") {
+        Some(structured) if parts.is_empty() => pretty(&structured),
+        _ => parts.join("\n"),
     }
-    let parts: Vec<String> = parts.iter().map(part).collect();
-    parts.join("\n")
 }
 
-fn part(part: &Value) -> String {
-    let resource = &part["resource"];
-    match part["type"].as_str() {
-        Some("text") => text(part, "text"),
-        Some(kind @ ("image" | "audio")) => {
-            format!("[{kind} {}, {} bytes]", text(part, "mimeType"), decoded_size(part["data"].as_str()))
+fn part(part: &Raw) -> String {
+    let text = |key: &str| part.get_text(key).unwrap_or_default();
+    let resource = |key: &str| part.get("resource").and_then(|it| it.get_text(key));
+    match text("type").as_str() {
+        "text" => text("text"),
+        kind @ ("image" | "audio") => {
+            format!("[{kind} {}, {} bytes]", text("mimeType"), decoded_size(&text("data")))
         }
-        Some("resource_link") => format!("[resource {}]", text(part, "uri")),
-        Some("resource") if resource["text"].is_string() => text(resource, "text"),
-        Some("resource") => format!("[resource {}, {} bytes]", text(resource, "uri"), decoded_size(resource["blob"].as_str())),
-        _ => part.to_string(),
+        "resource_link" => format!("[resource {}]", text("uri")),
+        "resource" => resource("text").unwrap_or_else(|| {
+            let size = decoded_size(&resource("blob").unwrap_or_default());
+            format!("[resource {}, {size} bytes]", resource("uri").unwrap_or_default())
+        }),
+        _ => part.as_str().to_owned(),
     }
+}
+
+/// Indented, unless it holds what cannot be read as a value of ours.
+pub(super) fn pretty(json: &Raw) -> String {
+    let read: Result<Value, _> = serde_json::from_str(json.as_str());
+    read.and_then(|it| serde_json::to_string_pretty(&it)).unwrap_or_else(|_| json.as_str().to_owned())
 }
 
 /// How many bytes a base64 text stands for.
-fn decoded_size(base64: Option<&str>) -> usize {
-    let text = base64.unwrap_or_default().trim_end_matches('=');
-    text.len() * 3 / 4
+fn decoded_size(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() * 3 / 4
 }
 
 #[cfg(test)]
@@ -150,7 +166,7 @@ mod tests {
 
     #[track_caller]
     fn check(result: Value, expected: &str) {
-        assert_eq!(shown(&result), expected);
+        assert_eq!(shown(&Raw::of(&result)), expected);
     }
 
     #[test]

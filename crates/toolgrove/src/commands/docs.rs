@@ -28,7 +28,8 @@ fn errors() -> String {
          data?}}}}`; the command line prints `error:` and `hint:`. A tool that ran and failed is a result, not an error. \
          The sentences below are examples.\n"
     );
-    let mut examples: Vec<Error> = std::iter::successors(examples::after(None), |it| examples::after(Some(it))).collect();
+    let mut examples: Vec<Error> =
+        std::iter::successors(examples::after(None), |it| examples::after(Some(it))).collect();
     examples.sort_by_key(Error::code);
     for error in &examples {
         let _ = write!(
@@ -43,7 +44,9 @@ fn errors() -> String {
             error.hint().map(|it| format!(" Hint: {it}.")).unwrap_or_default()
         );
     }
-    page.push_str("\n# Errors of the store\n\nSeen at start, and in the log as the cause of `hub.internal`.\n");
+    page.push_str(
+        "\n# Errors of the store\n\nSeen at start, and in the log as the cause of `hub.internal`.\n",
+    );
     for (code, sentence, hint) in examples::STORE {
         let hint = hint.map(|it| format!("\nHint: {it}.\n")).unwrap_or_default();
         let _ = write!(page, "\n## {code}\n\n> {sentence}\n{hint}");
@@ -106,19 +109,27 @@ fn describe(page: &mut String, above: &str, command: &Command) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().render_usage().to_string().replace("Usage: ", "").replace("\n       ", "\n");
     let _ = write!(page, "\n## {name}\n\n{about}.\n\n```\n{}\n```\n", usage.trim());
-    let is_shown = |it: &&Arg| !it.is_hide_set() && !matches!(it.get_id().as_str(), "help" | "version" | "json");
+    let is_shown =
+        |it: &&Arg| !it.is_hide_set() && !matches!(it.get_id().as_str(), "help" | "version" | "json");
     let arguments: Vec<&Arg> = command.get_arguments().filter(is_shown).collect();
     if !arguments.is_empty() {
         page.push('\n');
     }
     for argument in arguments {
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-        let _ = writeln!(page, "- `{}`{}{}", spelled(argument), if help.is_empty() { "" } else { " — " }, extended(argument, &help));
+        let _ = writeln!(
+            page,
+            "- `{}`{}{}",
+            spelled(argument),
+            if help.is_empty() { "" } else { " — " },
+            extended(argument, &help)
+        );
     }
 }
 
 fn spelled(argument: &Arg) -> String {
-    let value = argument.get_value_names().and_then(|it| it.first()).map(|it| format!("<{it}>")).unwrap_or_default();
+    let value =
+        argument.get_value_names().and_then(|it| it.first()).map(|it| format!("<{it}>")).unwrap_or_default();
     match (argument.get_short(), argument.get_long()) {
         (_, None) => value,
         (short, Some(long)) => {

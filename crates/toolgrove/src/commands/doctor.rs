@@ -33,7 +33,8 @@ async fn walk(api: &Api, slug: &str, printer: &Printer) -> Result<Exit, Failure>
     let width = steps.iter().map(|it| text(it, "name").chars().count()).max().unwrap_or_default();
     for step in steps {
         let mark = if step["ok"] == true { Mark::Good } else { Mark::Bad };
-        let took = step["ms"].as_u64().filter(|it| *it > 0).map(|it| format!(" ({it} ms)")).unwrap_or_default();
+        let took =
+            step["ms"].as_u64().filter(|it| *it > 0).map(|it| format!(" ({it} ms)")).unwrap_or_default();
         printer.marked(mark, &text(step, "name"), width, &format!("{}{took}", text(step, "detail")));
     }
     let is_well = steps.iter().all(|it| it["ok"] == true);
@@ -60,7 +61,9 @@ impl Check {
     fn of(name: &'static str, found: Result<String, Failure>) -> Self {
         match found {
             Ok(detail) => Self { name, ok: true, detail, hint: None },
-            Err(failure) => Self { name, ok: false, detail: failure.problem.detail, hint: failure.problem.hint },
+            Err(failure) => {
+                Self { name, ok: false, detail: failure.problem.detail, hint: failure.problem.hint }
+            }
         }
     }
 }
@@ -74,7 +77,8 @@ async fn check_all(paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
     let mut checks = vec![Check::of("configuration", configuration(paths)), Check::of("hub", Ok(hub))];
     let mut instances = Vec::new();
     // Whatever keeps the hub from starting is one of these checks.
-    let opened = Api::with(paths, async |api| api.get("/api/mcp/instances").await?.read::<Vec<Value>>()).await;
+    let opened =
+        Api::with(paths, async |api| api.get("/api/mcp/instances").await?.read::<Vec<Value>>()).await;
     checks.push(Check::of("data folder", data_folder(paths)));
     checks.push(Check::of("key", start::local_key(paths).map(|_| paths.key().display().to_string())));
     match opened {
@@ -86,7 +90,8 @@ async fn check_all(paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
         Err(_) => {}
     }
     let health = |it: &Value| Mark::of(&text(&it["health"], "level"));
-    let is_well = checks.iter().all(|it| it.ok) && instances.iter().all(|it| !matches!(health(it), Mark::Bad | Mark::Attention));
+    let is_well = checks.iter().all(|it| it.ok)
+        && instances.iter().all(|it| !matches!(health(it), Mark::Bad | Mark::Attention));
     printer.json(&json!({ "ok": is_well, "checks": checks, "instances": instances }));
 
     let width = checks.iter().map(|it| it.name.len()).max().unwrap_or_default();
@@ -111,7 +116,8 @@ async fn check_all(paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
         printer.marked(health(it), &text(it, "slug"), width, &summary);
     }
     if let Some(ill) = instances.iter().find(|it| matches!(health(it), Mark::Bad | Mark::Attention)) {
-        printer.hint(format_args!("run `toolgrove doctor {}` to see at which step it fails", text(ill, "slug")));
+        printer
+            .hint(format_args!("run `toolgrove doctor {}` to see at which step it fails", text(ill, "slug")));
     }
     Ok(if is_well { Exit::Done } else { Exit::Failed })
 }
@@ -127,9 +133,11 @@ fn configuration(paths: &Paths) -> Result<String, Failure> {
 
 fn data_folder(paths: &Paths) -> Result<String, Failure> {
     let place = paths.data.display();
-    let found = fs::metadata(&paths.data).map_err(|error| Failure::io(format_args!("cannot use `{place}`"), &error))?;
+    let found = fs::metadata(&paths.data)
+        .map_err(|error| Failure::io(format_args!("cannot use `{place}`"), &error))?;
     if found.mode() & 0o077 != 0 {
-        return Err(Failure::new("cli.io", format!("others may look into `{place}`")).hint(format!("run `chmod 700 {place}`")));
+        return Err(Failure::new("cli.io", format!("others may look into `{place}`"))
+            .hint(format!("run `chmod 700 {place}`")));
     }
     Ok(place.to_string())
 }

@@ -1,5 +1,6 @@
 //! `toolgrove export`: everything in a shape that `import` reads back.
 
+use super::call::pretty;
 use crate::api::{Api, with_query};
 use crate::args::Export;
 use crate::failure::{Exit, Failure};
@@ -12,7 +13,7 @@ pub(crate) async fn run(args: Export, paths: &Paths, printer: &Printer) -> Resul
     Api::with(paths, async |api| {
         let answer = api.get(&path).await?;
         printer.json_bytes(&answer.bytes);
-        printer.line(serde_json::to_string_pretty(&answer.value()?).unwrap_or_default());
+        printer.foreign(&pretty(&answer.raw()?));
         Ok(Exit::Done)
     })
     .await

@@ -41,7 +41,8 @@ pub(super) fn report(answer: &Answer, printer: &Printer) -> Result<Exit, Failure
     if failed.is_empty() {
         return Ok(Exit::Done);
     }
-    let is_taken = |it: &serde_json::Value| it["error"].as_str().is_some_and(|it| it.contains("already exists"));
+    let is_taken =
+        |it: &serde_json::Value| it["error"].as_str().is_some_and(|it| it.contains("already exists"));
     if failed.iter().all(is_taken) {
         printer.hint("update it in place with `--replace`");
     } else {

@@ -117,13 +117,15 @@ async fn switch(
     let known = instance["tool_list"].as_array().into_iter().flatten();
     let shown = known.clone().find(|it| it["public_name"] == tool).and_then(|it| it["name"].as_str());
     let name = shown.unwrap_or(tool);
-    let answer = api.send(Method::PATCH, &format!("{}/tools/{}", path(slug), segment(name)), Some(body)).await;
+    let answer =
+        api.send(Method::PATCH, &format!("{}/tools/{}", path(slug), segment(name)), Some(body)).await;
     let answer = answer.map_err(|failure| {
         let names: Vec<String> = known.map(|it| text(it, "name")).collect();
         match crate::near::hint(tool, &names) {
             Some(hint) if failure.problem.code == "tool.unknown" => {
                 // Its code would have every tool of every server suggested.
-                Failure::new("instance.tool-unknown", format!("`{slug}` has no tool called `{tool}`")).hint(hint)
+                Failure::new("instance.tool-unknown", format!("`{slug}` has no tool called `{tool}`"))
+                    .hint(hint)
             }
             _ if failure.problem.code == "tool.unknown" => {
                 Failure::new("instance.tool-unknown", format!("`{slug}` has no tool called `{tool}`"))
@@ -156,7 +158,9 @@ mod tests {
 
     #[test]
     fn an_age_has_one_unit() {
-        for (seconds, expected) in [(-1, "0 s ago"), (59, "59 s ago"), (61, "1 min ago"), (7200, "2 h ago"), (200_000, "2 d ago")] {
+        for (seconds, expected) in
+            [(-1, "0 s ago"), (59, "59 s ago"), (61, "1 min ago"), (7200, "2 h ago"), (200_000, "2 d ago")]
+        {
             assert_eq!(age(seconds), expected);
         }
     }

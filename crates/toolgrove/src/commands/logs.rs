@@ -20,7 +20,8 @@ const HEAD: [&str; 6] = ["TIME", "TOOL", "DOOR", "TOOK", "ENDED", "WHY"];
 pub(crate) async fn run(args: Logs, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
     Api::with(paths, async |api| {
         if args.follow && !api.is_running() {
-            return Err(Failure::new("cli.usage", "there is no running hub to follow").hint("start one with `toolgrove serve`"));
+            return Err(Failure::new("hub.none", "there is no running hub to follow")
+                .hint("start one with `toolgrove serve`"));
         }
         match &args.server {
             Some(slug) => server_log(api, &args, slug, printer).await,
@@ -67,7 +68,8 @@ async fn fetch(api: &Api, args: &Logs, limit: u32) -> Result<Vec<Value>, Failure
     let outcomes: &[Option<&str>] = if args.failed { &[Some("failed"), Some("tool_error")] } else { &[None] };
     let mut calls: Vec<Value> = Vec::new();
     for outcome in outcomes {
-        let query = [("limit", Some(limit_text.as_str())), ("tool", args.tool.as_deref()), ("outcome", *outcome)];
+        let query =
+            [("limit", Some(limit_text.as_str())), ("tool", args.tool.as_deref()), ("outcome", *outcome)];
         calls.extend(api.get(&with_query("/api/calls", &query)).await?.read::<Vec<Value>>()?);
     }
     calls.sort_by_key(|it| std::cmp::Reverse(text(it, "id")));
@@ -113,13 +115,22 @@ fn row(call: &Value) -> (Mark, Vec<String>) {
     (mark, cells)
 }
 
+/// Today only the time, else also the day.
 fn time(ms: i64) -> String {
-    let at = Timestamp::from_millisecond(ms).unwrap_or_default().to_zoned(TimeZone::system());
-    at.strftime("%Y-%m-%d %H:%M:%S").to_string()
+    let local = |it: Timestamp| it.to_zoned(TimeZone::system());
+    let at = local(Timestamp::from_millisecond(ms).unwrap_or_default());
+    let is_today = at.date() == local(Timestamp::now()).date();
+    at.strftime(if is_today { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" }).to_string()
 }
 
 fn took(ms: f64) -> String {
-    if ms < 10.0 { format!("{ms:.1} ms") } else if ms < 10_000.0 { format!("{ms:.0} ms") } else { format!("{:.1} s", ms / 1000.0) }
+    if ms < 10.0 {
+        format!("{ms:.1} ms")
+    } else if ms < 10_000.0 {
+        format!("{ms:.0} ms")
+    } else {
+        format!("{:.1} s", ms / 1000.0)
+    }
 }
 
 async fn server_log(api: &Api, args: &Logs, slug: &str, printer: &Printer) -> Result<Exit, Failure> {
@@ -178,7 +189,9 @@ mod tests {
     #[test]
     fn only_new_lines_are_printed() {
         let lines = |text: &str| text.split_whitespace().map(Into::into).collect::<Vec<String>>();
-        for (seen, now, expected) in [("a b", "a b", 2), ("a b", "a b c", 2), ("a b c", "b c d", 2), ("a", "b", 0), ("", "a", 0)] {
+        for (seen, now, expected) in
+            [("a b", "a b", 2), ("a b", "a b c", 2), ("a b c", "b c d", 2), ("a", "b", 0), ("", "a", 0)]
+        {
             assert_eq!(overlap(&lines(seen), &lines(now)), expected, "{seen} → {now}");
         }
     }

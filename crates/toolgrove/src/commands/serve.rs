@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use toolgrove_core::Config;
 use toolgrove_core::task;
 
-use super::told_to_stop;
+use super::Stop;
 use crate::args::Serve;
 use crate::declared::{self, Stamp};
 use crate::failure::{Exit, Failure, reason};
@@ -32,6 +32,7 @@ use crate::start;
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
+    let mut signals = Stop::new();
     let stamp = Stamp::of(paths);
     let config = configure(&args, start::read_config(paths)?)?;
     let lock = match lock::claim(paths).await? {
@@ -45,7 +46,8 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
     let mut hub = start::start(paths, config, lock, address.port()).await?;
     let socket = Socket::bind(paths)?;
     let url = format!("http://{address}");
-    let place = Place { pid: std::process::id(), url: Some(url.clone()), socket: Some(socket.path().to_owned()) };
+    let place =
+        Place { pid: std::process::id(), url: Some(url.clone()), socket: Some(socket.path().to_owned()) };
     hub.lock.announce(&place).map_err(|error| Failure::io("cannot say where the hub is", &error))?;
 
     let (stop, app) = (CancellationToken::new(), hub.app.clone());
@@ -58,7 +60,7 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
     app.refresh_all();
     let watch = task::spawn("watch", declared::watch(app, paths.clone(), stamp));
 
-    told_to_stop().await;
+    signals.told().await;
     printer.note("stopping; press Ctrl-C again to quit at once");
     watch.abort();
     stop.cancel();
@@ -68,7 +70,7 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
     };
     tokio::select! {
         () = leave => Ok(Exit::Done),
-        () = told_to_stop() => Ok(Exit::Interrupted),
+        () = signals.told() => Ok(Exit::Interrupted),
     }
 }
 
@@ -94,8 +96,9 @@ async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure>
             _ => reason(&error),
         };
         let free = SocketAddr::new(address.ip(), 0);
-        Failure::new("hub.port", format!("cannot listen on `{address}`: {why}"))
-            .hint(format!("take a free port with `toolgrove serve --listen {free}`, or set `listen` in `toolgrove.toml`"))
+        Failure::new("hub.port", format!("cannot listen on `{address}`: {why}")).hint(format!(
+            "take a free port with `toolgrove serve --listen {free}`, or set `listen` in `toolgrove.toml`"
+        ))
     };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
@@ -149,7 +152,9 @@ fn welcome(printer: &Printer, app: &toolgrove_server::App, url: &str, key: &str)
     printer.line(stdio);
     let catalog = app.hub.catalog(app.caller.person);
     if catalog.offers().next().is_none() {
-        printer.line("\nNo servers yet: add some with `toolgrove import FILE` or `toolgrove server add NAME URL`");
+        printer.line(
+            "\nNo servers yet: add some with `toolgrove import FILE` or `toolgrove server add NAME URL`",
+        );
     }
     printer.line("");
 }

@@ -16,8 +16,12 @@ pub(crate) async fn run(args: Server, paths: &Paths, printer: &Printer) -> Resul
         Server::List => Api::with(paths, async |api| list(api, printer).await).await,
         Server::Show { server } => Api::with(paths, async |api| show(api, &server, printer).await).await,
         Server::Test { server } => Api::with(paths, async |api| test(api, &server, printer).await).await,
-        Server::On { server } => Api::with(paths, async |api| switch(api, &server, Wanted::On, printer).await).await,
-        Server::Off { server } => Api::with(paths, async |api| switch(api, &server, Wanted::Off, printer).await).await,
+        Server::On { server } => {
+            Api::with(paths, async |api| switch(api, &server, Wanted::On, printer).await).await
+        }
+        Server::Off { server } => {
+            Api::with(paths, async |api| switch(api, &server, Wanted::Off, printer).await).await
+        }
         Server::Remove { server, yes } => {
             Api::with(paths, async |api| {
                 // Asked only about a server that is there.
@@ -57,7 +61,9 @@ pub(super) fn confirm(printer: &Printer, question: &str) -> Result<(), Failure> 
     match printer.ask(question) {
         Answer::Yes => Ok(()),
         Answer::No => Err(Failure::interrupted()),
-        Answer::Nobody => Err(Failure::usage("nobody is there to be asked").hint("say `--yes` to remove it unasked")),
+        Answer::Nobody => {
+            Err(Failure::usage("nobody is there to be asked").hint("say `--yes` to remove it unasked"))
+        }
     }
 }
 
@@ -163,12 +169,18 @@ async fn show(api: &Api, server: &str, printer: &Printer) -> Result<Exit, Failur
     printer.json_bytes(&answer.bytes);
     let it = answer.value()?;
     let era = match it["era_verdict"].as_object() {
-        Some(_) => format!("{} {} ({})", text(&it["era_verdict"], "era"), text(&it["era_verdict"], "version"), text(&it["era_verdict"], "evidence")),
+        Some(_) => format!(
+            "{} {} ({})",
+            text(&it["era_verdict"], "era"),
+            text(&it["era_verdict"], "version"),
+            text(&it["era_verdict"], "evidence")
+        ),
         None => "not known yet".into(),
     };
     let instances: Vec<Value> = api.get("/api/mcp/instances").await?.read()?;
     let mine = instances.iter().filter(|instance| instance["server_id"] == it["id"]);
-    let slugs: Vec<String> = mine.map(|it| format!("{} ({})", text(it, "slug"), text(&it["health"], "summary"))).collect();
+    let slugs: Vec<String> =
+        mine.map(|it| format!("{} ({})", text(it, "slug"), text(&it["health"], "summary"))).collect();
     let is = if it["enabled"] == true { "on" } else { "off" };
     for (key, value) in [
         ("name", text(&it, "name")),

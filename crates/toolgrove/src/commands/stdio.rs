@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use toolgrove_core::task;
 use toolgrove_server::mcp;
 
-use super::told_to_stop;
+use super::Stop;
 use crate::api::{Api, segment};
 use crate::args::Stdio;
 use crate::declared::{self, Stamp};
@@ -33,12 +33,12 @@ type Client = Forward<Stdin, Stdout>;
 
 pub(crate) async fn run(args: Stdio, paths: &Paths) -> Result<Exit, Failure> {
     let mut client = Forward::new(tokio::io::stdin(), tokio::io::stdout());
-    let mut short = 0;
+    let (mut stop, mut short) = (Stop::new(), 0);
     loop {
         let began = Instant::now();
         let hello = Hello::new(args.instance.clone());
         let end = match lock::claim(paths).await? {
-            Owner::Us(lock) => own(&args, paths, lock, &mut client).await?,
+            Owner::Us(lock) => own(&args, paths, lock, &mut client, &mut stop).await?,
             Owner::Running(place) => {
                 if let Some(slug) = &args.instance {
                     let path = format!("/api/mcp/instances/{}", segment(slug));
@@ -46,7 +46,7 @@ pub(crate) async fn run(args: Stdio, paths: &Paths) -> Result<Exit, Failure> {
                 }
                 tokio::select! {
                     end = join(&place, &hello, &mut client) => end,
-                    () = told_to_stop() => Some(End::Done),
+                    () = stop.told() => Some(End::Done),
                 }
             }
         };
@@ -71,7 +71,13 @@ async fn join(place: &Place, hello: &Hello, client: &mut Client) -> Option<End> 
 }
 
 /// Is the hub until the client's input ends.
-async fn own(args: &Stdio, paths: &Paths, lock: Lock, client: &mut Client) -> Result<Option<End>, Failure> {
+async fn own(
+    args: &Stdio,
+    paths: &Paths,
+    lock: Lock,
+    client: &mut Client,
+    signals: &mut Stop,
+) -> Result<Option<End>, Failure> {
     let stamp = Stamp::of(paths);
     let mut hub = start::start(paths, start::read_config(paths)?, lock, 0).await?;
     let app = hub.app.clone();
@@ -96,11 +102,14 @@ async fn own(args: &Stdio, paths: &Paths, lock: Lock, client: &mut Client) -> Re
     let (ours, theirs) = tokio::io::duplex(PIPE);
     let (from_client, to_client) = tokio::io::split(theirs);
     let view = Hello::new(args.instance.clone()).view();
-    let serving = task::spawn("stdio", mcp::lines::serve(app.clone(), app.caller.clone(), view, from_client, to_client));
+    let serving = task::spawn(
+        "stdio",
+        mcp::lines::serve(app.clone(), app.caller.clone(), view, from_client, to_client),
+    );
     let (from_hub, to_hub) = tokio::io::split(ours);
     let end = tokio::select! {
         end = client.carry(from_hub, to_hub) => end.unwrap_or(End::Done),
-        () = told_to_stop() => End::Done,
+        () = signals.told() => End::Done,
     };
     watch.abort();
     stop.cancel();

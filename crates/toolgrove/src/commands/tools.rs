@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use toolgrove_core::name::Profile;
+use toolgrove_wire::Raw;
 
-use super::server::text;
+use super::call::pretty;
 use crate::api::{Api, with_query};
 use crate::args::{Names, Tools, ToolsFormat};
 use crate::failure::{Exit, Failure};
@@ -22,18 +23,27 @@ pub(crate) async fn run(args: Tools, paths: &Paths, printer: &Printer) -> Result
         api.first_listings().await;
         let answer = api.get(&path).await?;
         printer.json_bytes(&answer.bytes);
-        let value = answer.value()?;
+        let list = answer.raw()?;
         if args.format != ToolsFormat::Table {
-            printer.line(serde_json::to_string_pretty(&value).unwrap_or_default());
+            printer.foreign(&pretty(&list));
             return Ok(Exit::Done);
         }
-        let tools = value["tools"].as_array().map_or(&[][..], Vec::as_slice);
-        if tools.is_empty() {
+        let tools = list.get("tools");
+        let rows: Vec<Vec<String>> = tools
+            .iter()
+            .flat_map(Raw::items)
+            .map(|it| vec![it.get_text("name").unwrap_or_default(), description(&it)])
+            .collect();
+        if rows.is_empty() {
             printer.line("no tools");
-            printer.hint("run `toolgrove instance list` to see how each server is doing");
+            let instances: Vec<Value> = api.get("/api/mcp/instances").await?.read()?;
+            printer.hint(if instances.is_empty() {
+                "add servers with `toolgrove import FILE` or `toolgrove server add NAME URL`"
+            } else {
+                "run `toolgrove instance list` to see how each server is doing"
+            });
             return Ok(Exit::Done);
         }
-        let rows: Vec<Vec<String>> = tools.iter().map(|it| vec![text(it, "name"), description(it)]).collect();
         printer.table(&["NAME", "DESCRIPTION"], &rows);
         Ok(Exit::Done)
     })
@@ -41,7 +51,8 @@ pub(crate) async fn run(args: Tools, paths: &Paths, printer: &Printer) -> Result
 }
 
 /// The first line says what a tool does; the rest is for models.
-fn description(tool: &Value) -> String {
-    let described = tool["description"].as_str().filter(|it| !it.trim().is_empty()).or(tool["title"].as_str());
+fn description(tool: &Raw) -> String {
+    let described =
+        tool.get_text("description").filter(|it| !it.trim().is_empty()).or(tool.get_text("title"));
     described.unwrap_or_default().trim().lines().next().unwrap_or_default().to_owned()
 }

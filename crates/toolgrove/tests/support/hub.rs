@@ -1,22 +1,26 @@
 //! A real hub for tests: the built binary on a port of its own, a data folder of its own, and plain HTTP to it.
 
-#![allow(dead_code, clippy::unwrap_used, reason = "each test binary uses a part of it; a test may panic")]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test binary uses a part of it; a test may panic")]
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
 pub const MODERN: &str = "2026-07-28";
+/// Longer than anything here takes.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Hub {
     pub child: Child,
@@ -71,36 +75,34 @@ impl Hub {
 
     /// A hub in a folder that an earlier one may have used.
     pub async fn start_in(dir: TempDir) -> Self {
-        let mut child = command(dir.path())
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
+        Self::start_as(dir, |_| {}).await
+    }
+
+    /// A hub whose command is changed before it runs.
+    pub async fn start_as(dir: TempDir, change: impl FnOnce(&mut Command)) -> Self {
+        let mut command = command(dir.path());
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        change(&mut command);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
-        let log = dir.path().join("hub.log");
-        spawn(async move {
-            let mut text = String::new();
-            while let Ok(Some(line)) = stderr.next_line().await {
-                text.push_str(&line);
-                text.push('\n');
-                std::fs::write(&log, &text).unwrap();
-            }
-        });
+        keep(child.stderr.take().unwrap(), dir.path().join("hub.log")).await;
+        let mut out = String::new();
         let url = loop {
             let line = lines.next_line().await.unwrap();
             let Some(line) = line else {
                 panic!("the hub ended: {}", std::fs::read_to_string(dir.path().join("hub.log")).unwrap_or_default())
             };
+            out.push_str(&line);
+            out.push('\n');
             if let Some(start) = line.find("http://127.0.0.1:") {
                 let rest = &line[start + 17..];
                 let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 break format!("http://127.0.0.1:{port}");
             }
         };
-        spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        std::fs::write(dir.path().join("hub.out"), out).unwrap();
+        keep(lines.into_inner(), dir.path().join("hub.out")).await;
         let key = std::fs::read_to_string(dir.path().join("data/key")).unwrap().trim().to_owned();
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self { child, url, key, dir, client }
@@ -114,6 +116,34 @@ impl Hub {
         std::fs::read_to_string(self.dir.path().join("hub.log")).unwrap_or_default()
     }
 
+    /// What it printed for people.
+    pub fn output(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("hub.out")).unwrap_or_default()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
+    /// A request whose answer is read piece by piece. Dropping the stream closes it.
+    pub async fn open(&self, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Stream {
+        let request = self.request(method, path, headers, body);
+        let response = tokio::time::timeout(PATIENCE, self.client.request(request)).await;
+        let (parts, body) = response.expect("the hub sends headers").unwrap().into_parts();
+        Stream { status: parts.status.as_u16(), headers: parts.headers, body, unread: String::new() }
+    }
+
+    /// `subscriptions/listen` for every list; its acknowledgement has been read.
+    pub async fn listen(&self, path: &str) -> Stream {
+        let all = json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
+        let (headers, body) = modern_request("subscriptions/listen", json!({ "notifications": all }));
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let mut stream = self.open(Method::POST, path, &headers, body.to_string()).await;
+        let first = stream.next().await.expect("an acknowledgement");
+        assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
+        stream
+    }
+
     /// A request as it is: nothing is added.
     pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
         let response = self.client.request(request).await.unwrap();
@@ -124,6 +154,10 @@ impl Hub {
 
     /// A request with the key.
     pub async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+        self.send(self.request(method, path, headers, body)).await
+    }
+
+    fn request(&self, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Request<Full<Bytes>> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.url))
@@ -131,7 +165,7 @@ impl Hub {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        self.send(request.body(Full::new(body.into())).unwrap()).await
+        request.body(Full::new(body.into())).unwrap()
     }
 
     pub async fn api(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
@@ -159,24 +193,9 @@ impl Hub {
     }
 
     pub async fn modern_with(&self, path: &str, method: &str, params: Value, headers: &[(&str, &str)]) -> Answer {
-        let mut params = params;
-        let meta = params.as_object_mut().unwrap().entry("_meta").or_insert_with(|| json!({}));
-        meta["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
-        if meta.get("io.modelcontextprotocol/clientCapabilities").is_none() {
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
-        }
-        let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).unwrap_or("").to_owned();
-        let mut all = vec![
-            ("content-type", "application/json"),
-            ("accept", "application/json, text/event-stream"),
-            ("mcp-protocol-version", MODERN),
-            ("mcp-method", method),
-        ];
-        if ["tools/call", "prompts/get", "resources/read"].contains(&method) {
-            all.push(("mcp-name", &name));
-        }
+        let (own, body) = modern_request(method, params);
+        let mut all: Vec<_> = own.iter().map(|(name, value)| (*name, value.as_str())).collect();
         all.extend_from_slice(headers);
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         self.ask(Method::POST, path, &all, body.to_string()).await
     }
 
@@ -228,6 +247,60 @@ impl Hub {
     }
 }
 
+/// The headers and the body of a modern request.
+pub fn modern_request(method: &str, mut params: Value) -> (Vec<(&'static str, String)>, Value) {
+    let meta = params.as_object_mut().unwrap().entry("_meta").or_insert_with(|| json!({}));
+    meta["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+    if meta.get("io.modelcontextprotocol/clientCapabilities").is_none() {
+        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    }
+    let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).unwrap_or("").to_owned();
+    let mut headers = vec![
+        ("content-type", "application/json".to_owned()),
+        ("accept", "application/json, text/event-stream".to_owned()),
+        ("mcp-protocol-version", MODERN.to_owned()),
+        ("mcp-method", method.to_owned()),
+    ];
+    if ["tools/call", "prompts/get", "resources/read"].contains(&method) {
+        headers.push(("mcp-name", name));
+    }
+    (headers, json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+}
+
+/// An answer that comes in pieces.
+pub struct Stream {
+    pub status: u16,
+    pub headers: HeaderMap,
+    body: Incoming,
+    unread: String,
+}
+
+impl Stream {
+    /// The next event's data; none when the stream has ended. Comments and empty events are skipped.
+    pub async fn next_data(&mut self) -> Option<String> {
+        loop {
+            while let Some(end) = self.unread.find("\n\n") {
+                let event: String = self.unread.drain(..end + 2).collect();
+                let data: Vec<_> = event.lines().filter_map(|it| it.strip_prefix("data:")).map(str::trim).collect();
+                if data.iter().any(|it| !it.is_empty()) {
+                    return Some(data.join("\n"));
+                }
+            }
+            let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await.expect("the stream says something");
+            let frame = frame?.ok()?;
+            if let Some(data) = frame.data_ref() {
+                self.unread.push_str(&String::from_utf8_lossy(data));
+            }
+        }
+    }
+
+    /// The next message; none when the stream has ended.
+    pub async fn next(&mut self) -> Option<Value> {
+        let data = self.next_data().await?;
+        Some(serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error}: {data}")))
+    }
+}
+
 /// One legacy session.
 pub struct Legacy<'a> {
     hub: &'a Hub,
@@ -254,6 +327,31 @@ impl Legacy<'_> {
     pub async fn notify(&self, method: &str, params: Value) -> u16 {
         self.post(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await.status
     }
+
+    /// Calls a tool and gives its result or error.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Value {
+        let message = self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        message.get("result").or(message.get("error")).cloned().unwrap_or(message)
+    }
+
+    /// The stream on which the session hears of changes.
+    pub async fn hear(&self) -> Stream {
+        let headers = [("accept", "text/event-stream"), ("mcp-session-id", self.session.as_str())];
+        self.hub.open(Method::GET, &self.path, &headers, "").await
+    }
+}
+
+/// Keeps what a process says in a file, line by line, and in memory nothing.
+async fn keep(source: impl AsyncRead + Unpin + Send + 'static, file: PathBuf) {
+    let mut source = source;
+    let mut file = tokio::fs::OpenOptions::new().create(true).append(true).open(file).await.unwrap();
+    spawn(async move {
+        let mut lines = BufReader::new(&mut source).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let _ = file.write_all(format!("{line}\n").as_bytes()).await;
+            let _ = file.flush().await;
+        }
+    });
 }
 
 fn spawn(work: impl Future<Output = ()> + Send + 'static) {

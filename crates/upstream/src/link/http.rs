@@ -16,26 +16,29 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use toolgrove_core::Error;
 use toolgrove_core::instance::{Era, Verdict};
 use toolgrove_wire::legacy::Version;
-use toolgrove_wire::{Raw, envelope, modern};
+use toolgrove_wire::{Abilities, Raw, envelope, modern};
 
 use super::{HUB_CHAT, Kind, Link, Task, sse};
 use crate::context::Context;
+use crate::desk::{Desk, Watcher};
 use crate::era::{self, Finding, Plan, Session, Trust};
 use crate::failure::Failure;
-use crate::feed::Announced;
-use crate::mux::Watcher;
+use crate::feed::{Ack, Announced, Topic};
 use crate::speech::{Ask, Speech};
-use crate::web::{self, Endpoint, Head};
+use crate::web::{self, Endpoint, Head, Own};
 
 /// The evidence of a verdict that was reached over the deprecated transport.
 pub(crate) const HTTP_SSE: &str = "HTTP+SSE (deprecated)";
 
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a server may take to open the stream on which it could ask.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
 const DELETE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -49,6 +52,7 @@ pub(crate) struct Http {
 #[derive(Debug)]
 pub(crate) struct Wire {
     context: Arc<Context>,
+    pub(crate) desk: Arc<Desk>,
     endpoint: Endpoint,
     speech: Speech,
     era: Era,
@@ -58,7 +62,17 @@ pub(crate) struct Wire {
     has_session: bool,
     next: AtomicU64,
     /// Calls in flight on a legacy session, which its GET stream may speak of.
-    watchers: Mutex<HashMap<u64, Watcher>>,
+    watchers: Mutex<HashMap<u64, Arc<Watcher>>>,
+    /// Whether the GET stream has been answered, whatever the answer.
+    streaming: watch::Sender<bool>,
+    over: watch::Sender<bool>,
+}
+
+/// Whose session is to be opened, and what its server may ask.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guest<'a> {
+    pub(crate) chat: &'a str,
+    pub(crate) abilities: Abilities,
 }
 
 pub(crate) async fn open(
@@ -66,11 +80,11 @@ pub(crate) async fn open(
     endpoint: Endpoint,
     plan: &Plan,
     known: Option<&Verdict>,
-    chat: &str,
+    guest: Guest<'_>,
 ) -> Result<Link, Error> {
     if *plan != Plan::Probe
         && known.is_some_and(|it| it.evidence == HTTP_SSE)
-        && let Ok(link) = sse::open(context, endpoint.clone(), plan).await
+        && let Ok(link) = sse::open(context, endpoint.clone(), plan, guest.abilities).await
     {
         return Ok(link);
     }
@@ -83,23 +97,23 @@ pub(crate) async fn open(
             Ok(open_modern(context, endpoint, Session::modern(context, version, evidence), plan))
         }
         Plan::Legacy { version, trust } => {
-            match open_session(context, &endpoint, version, plan, chat).await {
+            match open_session(context, &endpoint, version, plan, guest).await {
                 Err(
                     failure @ (Failure::Refused { status: 400 | 404 | 405, .. }
                     | Failure::Final(Error::Server { .. })),
                 ) if *trust == Trust::Found => match probe(context, &endpoint).await {
                     Finding::Modern(session) => Ok(open_modern(context, endpoint, session, plan)),
-                    _ => fall_back(context, endpoint, plan, failure).await,
+                    _ => fall_back(context, endpoint, plan, guest, failure).await,
                 },
-                Err(failure) => fall_back(context, endpoint, plan, failure).await,
+                Err(failure) => fall_back(context, endpoint, plan, guest, failure).await,
                 opened => opened,
             }
         }
         Plan::Probe => match probe(context, &endpoint).await {
             Finding::Modern(session) => Ok(open_modern(context, endpoint, session, plan)),
             Finding::Legacy => {
-                match open_session(context, &endpoint, Version::LATEST.as_str(), plan, chat).await {
-                    Err(failure) => fall_back(context, endpoint, plan, failure).await,
+                match open_session(context, &endpoint, Version::LATEST.as_str(), plan, guest).await {
+                    Err(failure) => fall_back(context, endpoint, plan, guest, failure).await,
                     opened => opened,
                 }
             }
@@ -110,7 +124,7 @@ pub(crate) async fn open(
 }
 
 fn open_modern(context: &Arc<Context>, endpoint: Endpoint, session: Session, plan: &Plan) -> Link {
-    let wire = Wire::new(context, endpoint, &session, None);
+    let wire = Wire::new(context, endpoint, &session, Desk::new(Abilities::NONE), None);
     Link::new(context, session, plan, Kind::Http(Http::new(wire)))
 }
 
@@ -119,10 +133,11 @@ async fn fall_back(
     context: &Arc<Context>,
     endpoint: Endpoint,
     plan: &Plan,
+    guest: Guest<'_>,
     failure: Failure,
 ) -> Result<Link, Failure> {
     let Failure::Refused { status: 400 | 404 | 405, .. } = &failure else { return Err(failure) };
-    sse::open(context, endpoint, plan).await.map_err(|fallback| {
+    sse::open(context, endpoint, plan, guest.abilities).await.map_err(|fallback| {
         tracing::debug!(server = context.slug(), error = %fallback.error(), "no HTTP+SSE either");
         failure
     })
@@ -130,7 +145,7 @@ async fn fall_back(
 
 async fn probe(context: &Arc<Context>, endpoint: &Endpoint) -> Finding {
     let session = Session::modern(context, modern::VERSION, "");
-    let wire = Wire::new(context, endpoint.clone(), &session, None);
+    let wire = Wire::new(context, endpoint.clone(), &session, Desk::new(Abilities::NONE), None);
     let params = Raw::empty_object();
     let answer = wire.exchange(&era::handshake(era::DISCOVER, &params, OPEN_TIMEOUT)).await;
     era::find(context, answer.map(|it| it.result), modern::VERSION)
@@ -141,18 +156,23 @@ async fn open_session(
     endpoint: &Endpoint,
     version: &str,
     plan: &Plan,
-    chat: &str,
+    guest: Guest<'_>,
 ) -> Result<Link, Failure> {
-    let wire = Wire::handshake(context, endpoint.clone());
-    let params = era::initialize_params(context, version);
+    let desk = Desk::new(guest.abilities);
+    let wire = Wire::handshake(context, endpoint.clone(), desk.clone());
+    let params = era::initialize_params(context, version, guest.abilities);
     let answer = wire.exchange(&era::handshake(era::INITIALIZE, &params, OPEN_TIMEOUT)).await?;
     let session = Session::initialized(context, &answer.result, "answered initialize")?;
-    let wire = Wire::new(context, endpoint.clone(), &session, answer.session);
+    let wire = Wire::new(context, endpoint.clone(), &session, desk, answer.session);
     // Whatever it answers: a server that is unhappy will say so to the first request.
     wire.post_quietly(envelope::notification(era::INITIALIZED, None)).await;
     let http = Http::new(wire);
-    if chat == HUB_CHAT {
+    if guest.chat == HUB_CHAT || guest.abilities.can_be_asked() {
         http.open_stream();
+    }
+    // Some servers ask on that stream, and into the void before it is open.
+    if guest.abilities.can_be_asked() {
+        let _ = timeout(STREAM_TIMEOUT, http.wire.streaming.subscribe().wait_for(|it| *it)).await;
     }
     Ok(Link::new(context, session, plan, Kind::Http(http)))
 }
@@ -162,8 +182,34 @@ impl Http {
         Self { wire, stream: Mutex::new(None) }
     }
 
+    pub(crate) fn desk(&self) -> &Arc<Desk> {
+        &self.wire.desk
+    }
+
+    /// Whether its session is gone.
+    pub(crate) fn is_over(&self) -> bool {
+        *self.wire.over.borrow()
+    }
+
+    pub(crate) async fn over(&self) {
+        let _ = self.wire.over.subscribe().wait_for(|it| *it).await;
+    }
+
+    pub(crate) fn end(&self) {
+        self.wire.over.send_replace(true);
+    }
+
+    pub(crate) fn pending(&self) -> usize {
+        self.wire.watchers().len()
+    }
+
     pub(crate) async fn ask(&self, ask: &Ask<'_>) -> Result<Raw, Failure> {
         self.wire.exchange(ask).await.map(|it| it.result)
+    }
+
+    /// Sends a request to a legacy server whose answer nobody waits for.
+    pub(crate) fn send_beside(&self, ask: &Ask<'_>) {
+        self.wire.post_soon(vec![self.wire.speech.request(self.wire.next_id(), ask)]);
     }
 
     /// Opens the GET stream of a legacy session unless it is open.
@@ -175,11 +221,12 @@ impl Http {
     }
 
     /// Keeps one subscription of a modern server open.
-    pub(crate) fn listen(&self, announced: Announced) -> impl Future<Output = ()> + Send + use<> {
-        stream::listen(self.wire.clone(), announced)
+    pub(crate) fn listen(&self, topic: Topic, ack: Ack) -> impl Future<Output = ()> + Send + use<> {
+        stream::listen(self.wire.clone(), topic, ack)
     }
 
     pub(crate) async fn close(&self) {
+        self.end();
         self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.wire.has_session {
             let head = Head::plain(&self.wire.head);
@@ -194,9 +241,10 @@ impl Wire {
         context: &Arc<Context>,
         endpoint: Endpoint,
         agreed: &Session,
+        desk: Arc<Desk>,
         session: Option<HeaderValue>,
     ) -> Arc<Self> {
-        let mut wire = Self::bare(context, endpoint);
+        let mut wire = Self::bare(context, endpoint, desk);
         wire.speech = agreed.speech.clone();
         wire.era = agreed.era;
         wire.announced = Announced::read(&agreed.capabilities);
@@ -214,15 +262,16 @@ impl Wire {
     }
 
     /// For `initialize`, before anything is agreed on.
-    fn handshake(context: &Arc<Context>, endpoint: Endpoint) -> Arc<Self> {
-        Arc::new(Self::bare(context, endpoint))
+    fn handshake(context: &Arc<Context>, endpoint: Endpoint, desk: Arc<Desk>) -> Arc<Self> {
+        Arc::new(Self::bare(context, endpoint, desk))
     }
 
-    fn bare(context: &Arc<Context>, endpoint: Endpoint) -> Self {
+    fn bare(context: &Arc<Context>, endpoint: Endpoint, desk: Arc<Desk>) -> Self {
         let mut head = endpoint.headers(web::JSON_OR_EVENTS);
         head.insert(CONTENT_TYPE, web::JSON);
         Self {
             context: context.clone(),
+            desk,
             endpoint,
             speech: Speech::Legacy,
             era: Era::Legacy,
@@ -231,6 +280,8 @@ impl Wire {
             has_session: false,
             next: AtomicU64::new(1),
             watchers: Mutex::default(),
+            streaming: watch::channel(false).0,
+            over: watch::channel(false).0,
         }
     }
 
@@ -239,18 +290,61 @@ impl Wire {
     }
 
     /// What a modern request repeats in its headers.
-    fn own_headers(&self, ask: &Ask<'_>) -> [Option<(HeaderName, HeaderValue)>; 2] {
+    fn own_headers(&self, ask: &Ask<'_>) -> Own {
         if self.era == Era::Legacy {
-            return [None, None];
+            return Own::default();
         }
         let member = match ask.method {
             "tools/call" | "prompts/get" => Some("name"),
             "resources/read" => Some("uri"),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
             _ => None,
         };
         let name =
             member.and_then(|it| ask.params.get(it)).and_then(|it| it.text().map(|it| name_header(&it)));
-        [Some((web::METHOD, HeaderValue::from_static(ask.method))), name.map(|it| (web::NAME, it))]
+        let params = ask.headers.iter().filter_map(|(name, value)| {
+            let name = HeaderName::try_from(format!("mcp-param-{}", name.to_ascii_lowercase())).ok()?;
+            Some((name, name_header(value)))
+        });
+        Own {
+            more: [
+                Some((web::METHOD, HeaderValue::from_static(ask.method))),
+                name.map(|it| (web::NAME, it)),
+            ],
+            params: params.collect(),
+        }
+    }
+
+    /// Posts an answer to a question of the server.
+    pub(crate) async fn post_reply(&self, body: Bytes) -> Result<(), Error> {
+        let posted = async {
+            let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body).await?;
+            if response.status().is_success() {
+                web::collect_text(response).await;
+                return Ok(());
+            }
+            let failure = web::refused(&self.context, response).await;
+            if let (true, Failure::Refused { status: 404, .. }) = (self.has_session, &failure) {
+                self.over.send_replace(true);
+            }
+            Err(failure)
+        };
+        match timeout(NOTIFY_TIMEOUT, posted).await {
+            Ok(posted) => posted.map_err(Failure::into_error),
+            Err(_) => Err(self.context.timeout(NOTIFY_TIMEOUT)),
+        }
+    }
+
+    /// Posts messages one after the other beside whatever is going on.
+    pub(crate) fn post_soon(self: &Arc<Self>, messages: Vec<Bytes>) {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let wire = self.clone();
+            toolgrove_core::task::spawn("http-post", async move {
+                for message in messages {
+                    wire.post_quietly(message).await;
+                }
+            });
+        }
     }
 
     /// Posts something that has no answer; what comes back does not matter.
@@ -264,7 +358,7 @@ impl Wire {
         }
     }
 
-    fn watchers(&self) -> MutexGuard<'_, HashMap<u64, Watcher>> {
+    fn watchers(&self) -> MutexGuard<'_, HashMap<u64, Arc<Watcher>>> {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use toolgrove_core::Error;
 use toolgrove_core::task::spawn;
-use toolgrove_wire::Raw;
+use toolgrove_wire::{Abilities, Raw};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -40,8 +40,12 @@ pub(crate) enum End {
 
 impl Lines {
     /// Starts the writer. Who calls this reads with [`read`] and ends the mux with what it then knows.
-    pub(crate) fn start(context: &Arc<Context>, writer: impl AsyncWrite + Send + Unpin + 'static) -> Self {
-        let (mux, inbox) = Mux::new(context.clone());
+    pub(crate) fn start(
+        context: &Arc<Context>,
+        declared: Abilities,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        let (mux, inbox) = Mux::new(context.clone(), declared);
         let (open, closed) = oneshot::channel();
         spawn("lines-writer", async move {
             let mut writer = writer;

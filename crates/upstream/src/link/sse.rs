@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, HeaderMap};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolgrove_core::event::News;
-use toolgrove_wire::Raw;
+use toolgrove_wire::{Abilities, Raw};
 
 use super::http::HTTP_SSE;
 use super::{Kind, Link, Task};
@@ -37,12 +37,17 @@ impl Sse {
     }
 }
 
-pub(crate) async fn open(context: &Arc<Context>, endpoint: Endpoint, plan: &Plan) -> Result<Link, Failure> {
+pub(crate) async fn open(
+    context: &Arc<Context>,
+    endpoint: Endpoint,
+    plan: &Plan,
+    declared: Abilities,
+) -> Result<Link, Failure> {
     let opened = timeout(ENDPOINT_TIMEOUT, listen(context, &endpoint)).await;
     let late = || Failure::Final(context.unreachable("the event stream did not name an endpoint"));
     let (stream, reference) = opened.map_err(|_| late())??;
     let target = endpoint.join(&reference)?;
-    let (mux, inbox) = Mux::new(context.clone());
+    let (mux, inbox) = Mux::new(context.clone(), declared);
     let sse = Sse {
         _reader: Task::spawn("sse-reader", read(mux.clone(), stream)),
         _poster: Task::spawn("sse-poster", post_all(mux.clone(), target, inbox)),

@@ -17,6 +17,7 @@ use toolgrove_core::Error;
 use toolgrove_core::event::News;
 use toolgrove_core::instance::Command;
 use toolgrove_core::task::spawn;
+use toolgrove_wire::Abilities;
 
 use super::lines::{self, End, Lines};
 use super::{Kind, Link};
@@ -48,15 +49,20 @@ impl Stdio {
     }
 }
 
-pub(crate) async fn open(context: &Arc<Context>, command: &Command, plan: &Plan) -> Result<Link, Error> {
+pub(crate) async fn open(
+    context: &Arc<Context>,
+    command: &Command,
+    plan: &Plan,
+    declared: Abilities,
+) -> Result<Link, Error> {
     let start = start_timeout(command);
-    let stdio = start_process(context, command).await?;
+    let stdio = start_process(context, command, declared).await?;
     let session = era::negotiate(&stdio.lines.mux, plan, start).await;
     let session = match (session, plan) {
         (Err(Failure::Lost(_)), Plan::Probe | Plan::Modern { trust: Trust::Found, .. }) => {
             // Some legacy servers exit on any request before `initialize`.
             drop(stdio);
-            let stdio = start_process(context, command).await?;
+            let stdio = start_process(context, command, declared).await?;
             let session =
                 era::initialize_only(&stdio.lines.mux, plan, start, "exited on server/discover").await;
             let session = session.map_err(|it| explain(context, it, start))?;
@@ -89,7 +95,11 @@ fn start_timeout(command: &Command) -> Duration {
     }
 }
 
-async fn start_process(context: &Arc<Context>, command: &Command) -> Result<Stdio, Error> {
+async fn start_process(
+    context: &Arc<Context>,
+    command: &Command,
+    declared: Abilities,
+) -> Result<Stdio, Error> {
     let shepherd = &context.options.shepherd;
     let mut process = tokio::process::Command::new(&shepherd.program);
     process.args(&shepherd.args).arg("--").arg(&command.program).args(&command.args);
@@ -115,7 +125,7 @@ async fn start_process(context: &Arc<Context>, command: &Command) -> Result<Stdi
     let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
         return Err(Error::Internal("a process without pipes".into()));
     };
-    let lines = Lines::start(context, stdin);
+    let lines = Lines::start(context, declared, stdin);
     let last_line = Arc::new(Mutex::new(None));
     let errors = spawn("stdio-stderr", read_stderr(context.clone(), stderr, last_line.clone()));
     let (gone_tx, gone) = watch::channel(false);

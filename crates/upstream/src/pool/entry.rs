@@ -5,21 +5,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::time::{Instant, timeout};
 use toolgrove_core::Error;
 use toolgrove_core::event::News;
-use toolgrove_core::instance::Verdict;
+use toolgrove_core::instance::{Era, Transport, Verdict};
 use toolgrove_core::task::spawn;
+use toolgrove_wire::Abilities;
 
 use crate::context::Context;
 use crate::era::Plan;
 use crate::failure::Failure;
 use crate::link::http::HTTP_SSE;
-use crate::link::{self, Link, Sharing};
+use crate::link::{self, HUB_CHAT, Key, Link};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How many links an instance may have that take one call at a time.
+const OWN_LINKS: usize = 8;
 /// A link that lived this long did not die of being opened.
 const LONG_LIFE: Duration = Duration::from_secs(10);
 
@@ -27,6 +30,8 @@ const LONG_LIFE: Duration = Duration::from_secs(10);
 pub(super) struct Entry {
     context: Arc<Context>,
     state: Mutex<State>,
+    /// One for each call that has a link to itself.
+    slots: Arc<Semaphore>,
     /// Tells openings under way that nobody wants their link any more; so does its end.
     closing: watch::Sender<bool>,
 }
@@ -35,11 +40,16 @@ pub(super) struct Entry {
 struct State {
     /// The newest verdict, which may be newer than the instance's.
     verdict: Option<Verdict>,
-    /// The link everybody shares, and those of single chats. A shared one serves all.
+    /// The link of a modern server, which serves everybody.
     shared: Option<Arc<Link>>,
-    chats: HashMap<Arc<str>, Arc<Link>>,
-    /// By chat; the one that will be shared, or is not yet known, has none.
-    openings: HashMap<Option<Arc<str>>, Opening>,
+    /// Legacy links that take many calls at once.
+    kept: HashMap<Key, Arc<Link>>,
+    /// Legacy links that take one call at a time; one key may have several.
+    own: Vec<(Key, Arc<Link>)>,
+    /// How many of those are being opened.
+    own_openings: usize,
+    /// By key; what will be shared by everybody, or is not yet known, has none.
+    openings: HashMap<Option<Key>, Opening>,
     pause: Option<Pause>,
     /// How many openings failed, or links died young, in a row.
     failures: u32,
@@ -54,6 +64,34 @@ type Opening = watch::Receiver<Option<Result<(), Error>>>;
 struct Pause {
     until: Instant,
     error: Error,
+}
+
+/// For whom a link is wanted.
+#[derive(Debug, Clone)]
+pub(super) struct Who {
+    pub(super) chat: Arc<str>,
+    pub(super) abilities: Abilities,
+}
+
+impl Who {
+    /// The hub itself, which can be asked nothing.
+    pub(super) fn hub() -> Self {
+        Self { chat: HUB_CHAT.into(), abilities: Abilities::NONE }
+    }
+}
+
+/// A link that may be used until this is dropped.
+#[derive(Debug)]
+pub(super) struct Lease {
+    /// Given back before the slot is, so that the next one finds it free.
+    pub(super) link: Arc<Link>,
+    _slot: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.link.touch();
+    }
 }
 
 /// Whether a failing server is left alone for a while.
@@ -80,6 +118,8 @@ impl Tries {
 
 enum Step {
     Ready(Arc<Link>),
+    /// It has to be one that takes one call at a time.
+    Own,
     Wait(Opening),
     Fail(Error),
 }
@@ -87,7 +127,12 @@ enum Step {
 impl Entry {
     pub(super) fn new(context: Context) -> Self {
         let state = State { verdict: context.instance.verdict.clone(), ..State::default() };
-        Self { context: Arc::new(context), state: Mutex::new(state), closing: watch::channel(false).0 }
+        Self {
+            context: Arc::new(context),
+            state: Mutex::new(state),
+            slots: Arc::new(Semaphore::new(OWN_LINKS)),
+            closing: watch::channel(false).0,
+        }
     }
 
     pub(super) fn revision(&self) -> u64 {
@@ -98,65 +143,130 @@ impl Entry {
         self.context.has_feed()
     }
 
-    /// The link for a chat: the open one, or a new one. However many ask, it is opened once.
-    pub(super) async fn link(self: &Arc<Self>, chat: &str, patience: Patience) -> Result<Arc<Link>, Error> {
-        // An opening may turn out to serve another chat, and a link may die at once; neither goes on for ever.
+    /// The link for somebody: an open one, or a new one. However many ask for one that is shared, it is opened once.
+    pub(super) async fn link(self: &Arc<Self>, who: &Who, patience: Patience) -> Result<Lease, Error> {
+        // An opening may turn out to serve somebody else, and a link may die at once; neither goes on for ever.
         for _ in 0..4 {
-            let mut opening = match self.step(chat, patience) {
-                Step::Ready(link) => return Ok(link),
+            let mut opening = match self.step(who, patience) {
+                Step::Ready(link) => return Ok(Lease { link, _slot: None }),
                 Step::Fail(error) => return Err(error),
+                Step::Own => match self.own(who, patience).await? {
+                    Some(lease) => return Ok(lease),
+                    None => continue,
+                },
                 Step::Wait(opening) => opening,
             };
             let ended = opening.wait_for(Option::is_some).await.map(|it| it.clone());
             match ended {
                 Ok(Some(result)) => result?,
-                Ok(None) | Err(_) => return Err(Error::Internal("opening a link was given up".into())),
+                Ok(None) | Err(_) => return Err(given_up()),
             }
         }
         Err(self.context.unreachable("its connection ends as soon as it is open"))
     }
 
-    fn step(self: &Arc<Self>, chat: &str, patience: Patience) -> Step {
+    fn step(self: &Arc<Self>, who: &Who, patience: Patience) -> Step {
         let mut state = self.lock();
-        if let Some(link) = state.shared.as_ref().or_else(|| state.chats.get(chat)) {
+        let key = self.key(who);
+        let takes_turns = self.takes_turns(&state, who);
+        let open = match (&state.shared, takes_turns) {
+            (Some(link), _) => Some(link),
+            (None, false) => state.kept.get(&key),
+            (None, true) => None,
+        };
+        if let Some(link) = open.cloned() {
             let Some(error) = link.ended() else {
                 link.touch();
-                return Step::Ready(link.clone());
+                return Step::Ready(link);
             };
-            let link = link.clone();
             state.remove(&link);
-            state.note_death(link.age(), error);
+            state.note_death(&link, error);
         }
         if state.closed {
             return Step::Fail(closed(&self.context));
         }
-        let now_ms = (self.context.options.now)();
-        let plan = Plan::of(&self.context.instance, state.verdict.as_ref(), now_ms);
-        let chat = Arc::<str>::from(chat);
-        let key = match link::sharing(&self.context.instance.transport, &plan) {
-            Some(Sharing::Chat) => Some(chat.clone()),
-            Some(Sharing::Instance) | None => None,
+        let plan = self.plan(&state);
+        let opening_key = match (&self.context.instance.transport, &plan) {
+            (Transport::Sse(_), _) | (_, Plan::Legacy { .. }) => Some(key.clone()),
+            _ => None,
         };
-        if let Some(opening) = state.openings.get(&key).filter(|it| it.has_changed().is_ok()) {
+        if opening_key.is_some() && takes_turns {
+            return Step::Own;
+        }
+        if let Some(opening) = state.openings.get(&opening_key).filter(|it| it.has_changed().is_ok()) {
             return Step::Wait(opening.clone());
         }
-        if let (Patience::BackOff, Some(pause)) = (patience, &state.pause)
-            && Instant::now() < pause.until
-        {
-            return Step::Fail(pause.error.clone());
+        if let Some(error) = state.left_alone(patience) {
+            return Step::Fail(error);
         }
-        Step::Wait(self.start_opening(&mut state, key, plan, chat))
+        let (tx, rx) = watch::channel(None);
+        state.openings.insert(opening_key.clone(), rx.clone());
+        self.open(&mut state, plan, key, None, move |entry, link| {
+            if let Some(entry) = entry {
+                entry.lock().openings.remove(&opening_key);
+            }
+            tx.send_replace(Some(link.map(drop)));
+        });
+        Step::Wait(rx)
     }
 
-    fn start_opening(
+    /// A link with room for one call, of which there are only so many. None if the server turned out to need no such.
+    async fn own(self: &Arc<Self>, who: &Who, patience: Patience) -> Result<Option<Lease>, Error> {
+        let patient = timeout(self.context.instance.timeout, self.slots.clone().acquire_owned()).await;
+        let Ok(Ok(slot)) = patient else {
+            let problem = format!("its {OWN_LINKS} connections are all taken by calls that wait for answers");
+            return Err(self.context.unreachable(problem));
+        };
+        let key = self.key(who);
+        let opened = {
+            let mut state = self.lock();
+            while let Some(link) = state.free(|it| *it == key) {
+                let Some(error) = link.ended() else {
+                    link.touch();
+                    return Ok(Some(Lease { link, _slot: Some(slot) }));
+                };
+                state.remove(&link);
+                state.note_death(&link, error);
+            }
+            if state.closed {
+                return Err(closed(&self.context));
+            }
+            if let Some(error) = state.left_alone(patience) {
+                return Err(error);
+            }
+            let plan = self.plan(&state);
+            let evicted = if state.own.len() + state.own_openings < OWN_LINKS {
+                None
+            } else {
+                // Every other slot is taken by one busy link at most, so there is an idle one.
+                state.free(|_| true).inspect(|it| state.remove(it))
+            };
+            state.own_openings += 1;
+            let (tx, rx) = oneshot::channel();
+            self.open(&mut state, plan, key, evicted, move |entry, link| {
+                if let Some(entry) = entry {
+                    entry.lock().own_openings -= 1;
+                }
+                // Somebody who has gone gives the link back at once.
+                let lease = link.map(|link| {
+                    link.takes_turns().then_some(Lease { link, _slot: Some(slot) })
+                });
+                let _ = tx.send(lease);
+            });
+            rx
+        };
+        opened.await.unwrap_or_else(|_| Err(given_up()))
+    }
+
+    /// Opens a link beside whatever is going on, after another one was closed for it.
+    fn open(
         self: &Arc<Self>,
         state: &mut State,
-        key: Option<Arc<str>>,
         plan: Plan,
-        chat: Arc<str>,
-    ) -> Opening {
-        let (tx, rx) = watch::channel(None);
-        state.openings.insert(key.clone(), rx.clone());
+        key: Key,
+        evicted: Option<Arc<Link>>,
+        done: impl FnOnce(Option<&Self>, Result<Arc<Link>, Error>) + Send + 'static,
+    ) {
         if state.is_empty() {
             self.context.report(News::Opening);
         }
@@ -164,30 +274,26 @@ impl Entry {
         let (entry, context, mut closing) =
             (Arc::downgrade(self), self.context.clone(), self.closing.subscribe());
         spawn("open-link", async move {
+            if let Some(evicted) = evicted {
+                evicted.close().await;
+            }
             // The entry is not held meanwhile, so that a pool that is dropped drops its openings too.
             let opened = tokio::select! {
-                opened = link::open(&context, &plan, known.as_ref(), &chat) => opened,
+                opened = link::open(&context, &plan, known.as_ref(), &key) => opened,
                 _ = closing.wait_for(|it| *it) => Err(closed(&context)),
             };
-            let result = match entry.upgrade() {
-                Some(entry) => entry.opened(key, &plan, chat, opened),
+            let entry = entry.upgrade();
+            let kept = match &entry {
+                Some(entry) => entry.keep(key, &plan, opened),
                 None => Err(closed(&context)),
             };
-            tx.send_replace(Some(result));
+            done(entry.as_deref(), kept);
         });
-        rx
     }
 
     /// Keeps what an opening brought.
-    fn opened(
-        &self,
-        key: Option<Arc<str>>,
-        plan: &Plan,
-        chat: Arc<str>,
-        opened: Result<Link, Error>,
-    ) -> Result<(), Error> {
+    fn keep(&self, key: Key, plan: &Plan, opened: Result<Link, Error>) -> Result<Arc<Link>, Error> {
         let mut state = self.lock();
-        state.openings.remove(&key);
         let link = match opened {
             Ok(link) => Arc::new(link),
             Err(error) => {
@@ -215,12 +321,52 @@ impl Entry {
             state.failures = 0;
         }
         link.start_feed(&link.session.capabilities);
-        match link.sharing() {
-            Sharing::Instance => state.shared = Some(link),
-            Sharing::Chat => drop(state.chats.insert(chat, link)),
+        if link.session.era == Era::Modern {
+            state.shared = Some(link.clone());
+        } else if link.takes_turns() {
+            state.own.push((key, link.clone()));
+        } else {
+            state.kept.insert(key, link.clone());
         }
         self.context.report(News::Open);
-        Ok(())
+        Ok(link)
+    }
+
+    fn key(&self, who: &Who) -> Key {
+        Key::of(&self.context.instance.transport, &who.chat, who.abilities)
+    }
+
+    fn plan(&self, state: &State) -> Plan {
+        Plan::of(&self.context.instance, state.verdict.as_ref(), (self.context.options.now)())
+    }
+
+    /// Whether somebody's calls run one at a time on a legacy link: nothing else would tie a question to its call.
+    fn takes_turns(&self, state: &State, who: &Who) -> bool {
+        let transport = &self.context.instance.transport;
+        who.abilities.can_be_asked()
+            && (link::speaks_in_lines(transport)
+                || matches!(transport, Transport::Sse(_))
+                || state.verdict.as_ref().is_some_and(is_sse)
+                || state.own.iter().any(|it| it.0 == self.key(who))
+                || self.context.does_ask_beside())
+    }
+
+    /// The link somebody would get, if it is open.
+    pub(super) fn open_link(&self, who: &Who) -> Option<Arc<Link>> {
+        let state = self.lock();
+        let link = state.shared.as_ref().or_else(|| state.kept.get(&self.key(who)));
+        link.filter(|it| it.ended().is_none()).cloned()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// How many links there are, and what waits on them.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let state = self.lock();
+        let links = state.links();
+        (links.len() + state.own_openings + state.openings.len(), links.iter().map(|it| it.pending()).sum())
     }
 
     /// Whether a request that failed may be sent again. Forgets the link if it was to blame.
@@ -249,6 +395,7 @@ impl Entry {
         // A link that has ended by itself is found and judged at the next step.
         if blame != Blame::Nobody && link.ended().is_none() {
             state.remove(link);
+            link.retire();
         }
     }
 
@@ -256,8 +403,17 @@ impl Entry {
     pub(super) fn take_idle(&self, idle: Duration) -> Vec<Arc<Link>> {
         let mut state = self.lock();
         let is_idle = |it: &Arc<Link>| Arc::strong_count(it) == 1 && it.idle_for() >= idle;
-        let shared = state.shared.take_if(|it| is_idle(it));
-        state.chats.extract_if(|_, it| is_idle(it)).map(|it| it.1).chain(shared).collect()
+        let idle: Vec<_> = state.links().into_iter().filter(|it| is_idle(it)).cloned().collect();
+        idle.iter().for_each(|it| state.remove(it));
+        idle
+    }
+
+    /// Takes out the links of one chat.
+    pub(super) fn take_chat(&self, chat: &str) -> Vec<Arc<Link>> {
+        let mut state = self.lock();
+        let is_its = |key: &Key| key.chat.as_deref() == Some(chat);
+        let kept = state.kept.extract_if(|key, _| is_its(key)).map(|it| it.1).collect::<Vec<_>>();
+        kept.into_iter().chain(state.own.extract_if(.., |it| is_its(&it.0)).map(|it| it.1)).collect()
     }
 
     pub(super) async fn close(&self) {
@@ -265,8 +421,11 @@ impl Entry {
         let links: Vec<_> = {
             let mut state = self.lock();
             state.closed = true;
-            let shared = state.shared.take();
-            state.chats.drain().map(|it| it.1).chain(shared).collect()
+            let links = state.links().into_iter().cloned().collect();
+            state.shared = None;
+            state.kept.clear();
+            state.own.clear();
+            links
         };
         join_all(links.iter().map(|it| it.close())).await;
     }
@@ -292,14 +451,34 @@ fn is_sse(verdict: &Verdict) -> bool {
     verdict.evidence == HTTP_SSE
 }
 
+fn given_up() -> Error {
+    Error::Internal("opening a link was given up".into())
+}
+
 impl State {
     fn is_empty(&self) -> bool {
-        self.shared.is_none() && self.chats.is_empty()
+        self.shared.is_none() && self.kept.is_empty() && self.own.is_empty()
+    }
+
+    fn links(&self) -> Vec<&Arc<Link>> {
+        self.shared.iter().chain(self.kept.values()).chain(self.own.iter().map(|it| &it.1)).collect()
+    }
+
+    /// The link nobody is using that was used least lately.
+    fn free(&self, fits: impl Fn(&Key) -> bool) -> Option<Arc<Link>> {
+        let free = self.own.iter().filter(|it| Arc::strong_count(&it.1) == 1 && fits(&it.0));
+        free.max_by_key(|it| it.1.idle_for()).map(|it| it.1.clone())
     }
 
     fn remove(&mut self, link: &Arc<Link>) {
         self.shared.take_if(|it| Arc::ptr_eq(it, link));
-        self.chats.retain(|_, it| !Arc::ptr_eq(it, link));
+        self.kept.retain(|_, it| !Arc::ptr_eq(it, link));
+        self.own.retain(|it| !Arc::ptr_eq(&it.1, link));
+    }
+
+    fn left_alone(&self, patience: Patience) -> Option<Error> {
+        let pause = self.pause.as_ref().filter(|it| patience == Patience::BackOff && Instant::now() < it.until);
+        pause.map(|it| it.error.clone())
     }
 
     fn note_failure(&mut self, error: Error) {
@@ -309,7 +488,14 @@ impl State {
     }
 
     /// One death is forgiven: the next call starts the server again at once. One that keeps dying is left alone.
-    fn note_death(&mut self, lived: Duration, error: Error) {
+    fn note_death(&mut self, link: &Link, error: Error) {
+        // A session that is gone says nothing about its server.
+        if !link.is_stateless() {
+            self.note_life(link.age(), error);
+        }
+    }
+
+    fn note_life(&mut self, lived: Duration, error: Error) {
         if lived >= LONG_LIFE {
             self.failures = 0;
         } else if self.failures == 0 {
@@ -345,14 +531,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_early_death_is_forgiven_and_a_server_that_keeps_dying_is_left_alone() {
         let mut state = State::default();
-        state.note_death(Duration::from_secs(1), Error::Cancelled);
+        state.note_life(Duration::from_secs(1), Error::Cancelled);
         assert_eq!(pause(&state), 0);
-        state.note_death(Duration::from_secs(1), Error::Cancelled);
+        state.note_life(Duration::from_secs(1), Error::Cancelled);
         assert_eq!(pause(&state), 200);
-        state.note_death(Duration::from_secs(1), Error::Cancelled);
+        state.note_life(Duration::from_secs(1), Error::Cancelled);
         assert_eq!(pause(&state), 400);
         state.pause = None;
-        state.note_death(LONG_LIFE, Error::Cancelled);
+        state.note_life(LONG_LIFE, Error::Cancelled);
         assert_eq!((pause(&state), state.failures), (0, 0));
     }
 }

@@ -24,13 +24,15 @@ struct Server {
     flags: Vec<String>,
     witness: UnixStream,
     initialized: bool,
+    /// The call that waits for answers, what it asked, and what it was told.
+    asking: Option<(Value, usize, Vec<Value>)>,
 }
 
 impl Server {
     fn new(args: &[String]) -> Self {
         let mut witness = UnixStream::connect(&args[0]).expect("a witness");
         writeln!(witness, "start {}", std::process::id()).expect("a witness");
-        Self { flags: args[1..].to_vec(), witness, initialized: false }
+        Self { flags: args[1..].to_vec(), witness, initialized: false, asking: None }
     }
 
     fn has(&self, flag: &str) -> bool {
@@ -63,8 +65,14 @@ impl Server {
 
     fn take(&mut self, message: &Value) {
         let (id, method) = (&message["id"], message["method"].as_str().unwrap_or_default());
+        if message.get("method").is_none() {
+            return self.hear(message);
+        }
         if id.is_null() {
             return;
+        }
+        if method == "tools/call" && message["params"]["name"] == "ask" {
+            return self.ask(id, &message["params"]["arguments"]);
         }
         if self.has("--exit-on-probe") && !self.initialized && method != "initialize" {
             exit(1);
@@ -103,6 +111,29 @@ impl Server {
             Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
         };
         say(&answer.to_string());
+    }
+}
+
+impl Server {
+    /// Asks all of `asks`, each a method and its parameters, and ends when all are answered.
+    fn ask(&mut self, id: &Value, arguments: &Value) {
+        let asks = arguments["asks"].as_array().cloned().unwrap_or_default();
+        for (place, ask) in asks.iter().enumerate() {
+            let ask = json!({ "jsonrpc": "2.0", "id": place, "method": ask[0], "params": ask[1] });
+            say(&ask.to_string());
+        }
+        self.asking = Some((id.clone(), asks.len(), Vec::new()));
+    }
+
+    fn hear(&mut self, message: &Value) {
+        let Some((call, expected, answers)) = &mut self.asking else { return };
+        let mut answer = message.clone();
+        answer.as_object_mut().expect("a message").remove("jsonrpc");
+        answers.push(answer);
+        if answers.len() == *expected {
+            say(&json!({ "jsonrpc": "2.0", "id": call, "result": { "answers": answers } }).to_string());
+            self.asking = None;
+        }
     }
 }
 
@@ -196,7 +227,10 @@ async fn hub(witness: &str, shepherd: &str) {
         params: toolgrove_wire::Raw::of(&json!({ "name": "spawn" })),
         chat: "chat".into(),
         log_level: None,
+        abilities: toolgrove_wire::Abilities::NONE,
+        headers: Vec::new(),
         repeatable: false,
+        legacy_task: toolgrove_core::call::LegacyTask::No,
     };
     let result = pool.request(&instance, outgoing, Events::none()).await.expect("a server");
     let mut told = UnixStream::connect(witness).expect("a witness");

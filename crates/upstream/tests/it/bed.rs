@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use toolgrove_core::call::{Discovery, Links, Method, Outgoing};
-use toolgrove_core::event::{Event, Events, News, Report};
+use toolgrove_core::event::{Ask, Event, Events, News, Progress, Question, Report};
 use toolgrove_core::instance::{Command, EraSetting, HttpReach, Instance, Switch, Transport};
 use toolgrove_core::{Error, Secret};
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
-use toolgrove_wire::Raw;
+use toolgrove_wire::{Abilities, Raw};
 use toolgrove_wire::modern::Implementation;
 use uuid::Uuid;
 
@@ -97,8 +97,38 @@ pub(crate) fn call(tool: &str, arguments: Value) -> Outgoing {
         params: Raw::of(&json!({ "name": tool, "arguments": arguments })),
         chat: "chat".into(),
         log_level: None,
+        abilities: Abilities::NONE,
+        headers: Vec::new(),
         repeatable: false,
+        legacy_task: toolgrove_core::call::LegacyTask::No,
     }
+}
+
+/// A call of a client that can be asked everything.
+pub(crate) fn asked(tool: &str, arguments: Value) -> Outgoing {
+    let all = Abilities::FORM.with(Abilities::URL).with(Abilities::SAMPLING).with(Abilities::ROOTS);
+    Outgoing { abilities: all, ..call(tool, arguments) }
+}
+
+/// Answers a question as a friendly person would.
+pub(crate) fn answer(ask: Ask) {
+    let answer = match ask.question {
+        Question::Elicit => json!({ "action": "accept", "content": { "name": "Ada" } }),
+        Question::Sample => {
+            json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "Paris" } })
+        }
+        Question::Roots => json!({ "roots": [{ "uri": "file:///a" }] }),
+    };
+    ask.reply.send(Ok(Raw::of(&answer))).expect("the server waits");
+}
+
+/// Stops the clock for the rest of the test: it moves only when told to, also while sockets are waited for.
+pub(crate) fn freeze() -> std::sync::mpsc::Sender<()> {
+    let (tx, rx) = std::sync::mpsc::channel();
+    tokio::time::pause();
+    // The clock never runs ahead while such a task is running.
+    tokio::task::spawn_blocking(move || rx.recv());
+    tx
 }
 
 impl Bed {
@@ -112,16 +142,35 @@ impl Bed {
 
     /// A call with everything that was heard while it ran.
     pub(crate) async fn listen(&self, outgoing: Outgoing) -> (Result<Value, Error>, Vec<String>) {
-        let (events, mut rx) = Events::channel();
+        let (events, mut rx) = Events::channel(Progress::Wanted);
         let result = self.pool.request(&self.instance, outgoing, events).await.map(|it| it.to_value());
         let mut heard = Vec::new();
         while let Ok(event) = rx.try_recv() {
             heard.push(match event {
                 Event::Progress(raw) => format!("progress {}", raw.as_str()),
                 Event::Log(raw) => format!("log {}", raw.as_str()),
+                Event::Ask(ask) => format!("ask {} {}", ask.question.method(), ask.params.as_str()),
+                Event::Elicited(raw) => format!("elicited {}", raw.as_str()),
             });
         }
         (result, heard)
+    }
+
+    /// A call whose questions are answered as they come.
+    pub(crate) async fn converse(
+        &self,
+        outgoing: Outgoing,
+        mut answer: impl FnMut(Ask),
+    ) -> Result<Value, Error> {
+        let (events, mut rx) = Events::channel(Progress::Unwanted);
+        let call = self.pool.request(&self.instance, outgoing, events);
+        tokio::pin!(call);
+        loop {
+            tokio::select! {
+                result = &mut call => return result.map(|it| it.to_value()),
+                Some(event) = rx.recv() => if let Event::Ask(ask) = event { answer(ask) },
+            }
+        }
     }
 
     pub(crate) async fn discover(&self) -> Result<Discovery, Error> {

@@ -1,13 +1,16 @@
 //! Every kind of link against a peer that does what its script says. Loopback only, no order, no sleeps.
 
+mod asks;
 mod bed;
 mod era;
 mod fixture;
 mod http;
+mod line_peer;
 mod lists;
 mod peer;
 mod pool;
 mod sse;
 mod stdio;
 mod unix;
+mod watch;
 mod witness;

@@ -13,7 +13,9 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::ToolName { .. }) => Error::UnknownTool { tool: tool() },
         Some(Error::UnknownTool { .. }) => Error::ToolOff { tool: tool() },
         Some(Error::ToolOff { .. }) => Error::UnknownPrompt { prompt: "mcp__weather__report".into() },
-        Some(Error::UnknownPrompt { .. }) => Error::UnknownResource { uri: "mcp+weather:file:///today".into() },
+        Some(Error::UnknownPrompt { .. }) => {
+            Error::UnknownResource { uri: "mcp+weather:file:///today".into() }
+        }
         Some(Error::UnknownResource { .. }) => Error::UnknownServer { server: slug() },
         Some(Error::UnknownServer { .. }) => Error::ServerOff { server: slug() },
         Some(Error::ServerOff { .. }) => Error::ServerNameTaken,
@@ -35,29 +37,30 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::NeedsReauth { .. }) => Error::Denied { tool: tool() },
         Some(Error::Denied { .. }) => Error::Arguments { problem: "/city is not a string".into() },
         Some(Error::Arguments { .. }) => Error::Timeout { slug: slug(), ms: 60_000 },
-        Some(Error::Timeout { .. }) => Error::Unreachable { slug: slug(), cause: "connection refused".into() },
-        Some(Error::Unreachable { .. }) => Error::Answered {
-            slug: slug(),
-            status: 404,
-            reason: "Not Found".into(),
-            body: String::new(),
-        },
+        Some(Error::Timeout { .. }) => {
+            Error::Unreachable { slug: slug(), cause: "connection refused".into() }
+        }
+        Some(Error::Unreachable { .. }) => {
+            Error::Answered { slug: slug(), status: 404, reason: "Not Found".into(), body: String::new() }
+        }
         Some(Error::Answered { .. }) => Error::Garbled { slug: slug(), problem: "an HTML page".into() },
         Some(Error::Garbled { .. }) => Error::TooLarge { slug: slug(), limit_mb: 10 },
-        Some(Error::TooLarge { .. }) => Error::Server {
-            code: -32_000,
-            message: "no such city".into(),
-            data: Some(Raw::of(&"Atlantis")),
-        },
+        Some(Error::TooLarge { .. }) => {
+            Error::Server { code: -32_000, message: "no such city".into(), data: Some(Raw::of(&"Atlantis")) }
+        }
         Some(Error::Server { .. }) => Error::Cancelled,
         Some(Error::Cancelled) => Error::RequestMissing(vec!["name".into(), "endpoint".into()]),
         Some(Error::RequestMissing(_)) => Error::RequestJson("expected `}` at the end".into()),
-        Some(Error::RequestJson(_)) => Error::Request("`yaml` is not a format; expected `mcp` or `openai`".into()),
+        Some(Error::RequestJson(_)) => {
+            Error::Request("`yaml` is not a format; expected `mcp` or `openai`".into())
+        }
         Some(Error::Request(_)) => Error::NotFound("/api/nothing".into()),
         Some(Error::NotFound(_)) => Error::AuthMissing,
         Some(Error::AuthMissing) => Error::AuthOrigin,
         Some(Error::AuthOrigin) => Error::Import("no servers found in this JSON"),
-        Some(Error::Import(_)) => Error::Config("line 3, column 1: `lisen` is not a key; did you mean `listen`?".into()),
+        Some(Error::Import(_)) => {
+            Error::Config("line 3, column 1: `lisen` is not a key; did you mean `listen`?".into())
+        }
         Some(Error::Config(_)) => Error::Internal("the database refused".into()),
         Some(Error::Internal(_)) => return None,
     })

@@ -3,21 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{Method, Response};
 use hyper::body::Incoming;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
 use toolgrove_core::Error;
 use toolgrove_core::instance::Era;
 use toolgrove_wire::{Message, Raw};
 
 use super::Wire;
-use crate::context::Context;
+use crate::desk::{Asked, Back, Clock, Stop, Watcher, Whose};
 use crate::failure::Failure;
 use crate::feed;
-use crate::mux::{self, Watcher, server_error};
+use crate::link::Task;
+use crate::mux::{self, server_error};
 use crate::speech::{Ask, Leaving};
-use crate::web::{self, EventStream, Head, Kind};
+use crate::web::{self, EventStream, Head, Kind, Own};
 
 /// How often in a row a broken stream may fail to be resumed.
 const RESUMPTIONS: u32 = 5;
@@ -32,44 +35,81 @@ impl Wire {
     /// Sends one request and waits for its answer. Dropping the future cancels it: a modern server sees its stream
     /// close, a legacy one is told.
     pub(crate) async fn exchange(self: &Arc<Self>, ask: &Ask<'_>) -> Result<Answer, Failure> {
-        let mut call = Call::new(self, ask);
-        let answer = call.run(ask).await;
-        call.settle(&answer);
+        let id = self.next_id();
+        let (own, body) = (self.own_headers(ask), self.speech.request(id, ask));
+        let mut care = Care::new(self, id, ask);
+        let mut call =
+            Call { wire: self.clone(), id, clock: Clock::start(ask.timeout), watcher: care.watcher.clone() };
+        let answer = if self.desk.can_be_asked() {
+            // The server may ask, and is served also while nobody looks at this future.
+            let (tx, rx) = oneshot::channel();
+            let _task = Task::spawn("http-call", async move {
+                let _ = tx.send(call.run(own, body).await);
+            });
+            let lost = || Failure::Lost(self.context.unreachable("the link was closed"));
+            rx.await.unwrap_or_else(|_| Err(lost()))
+        } else {
+            call.run(own, body).await
+        };
+        care.settle(&answer);
         answer
     }
 }
 
-struct Call<'a> {
+/// Sees to it that a legacy server hears when nobody waits for an answer any more.
+struct Care<'a> {
     wire: &'a Arc<Wire>,
     id: u64,
-    timeout: Duration,
-    deadline: Instant,
-    watcher: Watcher,
+    watcher: Arc<Watcher>,
     /// What the server is told if this is dropped now.
     on_drop: Option<&'static str>,
 }
 
-impl<'a> Call<'a> {
-    fn new(wire: &'a Arc<Wire>, ask: &Ask<'_>) -> Self {
-        let id = wire.next_id();
+impl<'a> Care<'a> {
+    fn new(wire: &'a Arc<Wire>, id: u64, ask: &Ask<'_>) -> Self {
         let tells = wire.era == Era::Legacy && ask.leaving == Leaving::Cancel;
+        let watcher = ask.watcher();
         if tells {
-            wire.watchers().insert(id, Watcher::of(ask));
+            wire.watchers().insert(id, watcher.clone());
         }
-        Self {
-            wire,
-            id,
-            timeout: ask.timeout,
-            deadline: Context::deadline(ask.timeout),
-            watcher: Watcher::of(ask),
-            on_drop: tells.then_some("nobody waits for the answer any more"),
-        }
+        Self { wire, id, watcher, on_drop: tells.then_some("nobody waits for the answer any more") }
     }
 
-    async fn run(&mut self, ask: &Ask<'_>) -> Result<Answer, Failure> {
-        let wire = self.wire;
-        let head = Head { base: &wire.head, more: wire.own_headers(ask) };
-        let body = wire.speech.request(self.id, ask);
+    /// The call has ended: only one that ran out of time is still running at the server.
+    fn settle(&mut self, answer: &Result<Answer, Failure>) {
+        match answer {
+            Err(Failure::Final(Error::Timeout { .. })) if self.on_drop.is_some() => {
+                self.on_drop = Some("the call timed out");
+            }
+            _ => self.on_drop = None,
+        }
+    }
+}
+
+impl Drop for Care<'_> {
+    fn drop(&mut self) {
+        if self.wire.era == Era::Legacy {
+            self.wire.watchers().remove(&self.id);
+        }
+        if let Some(reason) = self.on_drop {
+            let mut last_words = self.watcher.decline_all();
+            last_words.push(mux::cancelled(self.id, reason));
+            self.wire.post_soon(last_words);
+        }
+    }
+}
+
+struct Call {
+    wire: Arc<Wire>,
+    id: u64,
+    clock: Clock,
+    watcher: Arc<Watcher>,
+}
+
+impl Call {
+    async fn run(&mut self, own: Own, body: Bytes) -> Result<Answer, Failure> {
+        let wire = self.wire.clone();
+        let head = Head { base: &wire.head, own };
         let response = self.within(wire.endpoint.send(Method::POST, &head, body)).await?;
         if !response.status().is_success() {
             let refused = self.within(async { Ok(web::refused(&wire.context, response).await) }).await?;
@@ -85,10 +125,11 @@ impl<'a> Call<'a> {
     }
 
     /// Bounds a step by the call's clock.
-    async fn within<T>(&self, step: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        match timeout_at(self.deadline, step).await {
+    async fn within<T>(&mut self, step: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        match self.watcher.within(&mut self.clock, step).await {
             Ok(done) => done,
-            Err(_) => Err(self.wire.context.timeout(self.timeout).into()),
+            Err(Stop::TimedOut) => Err(self.wire.context.timeout(self.clock.timeout).into()),
+            Err(Stop::Broken(error)) => Err(Failure::Lost(error)),
         }
     }
 
@@ -107,7 +148,7 @@ impl<'a> Call<'a> {
     }
 
     async fn read_body(&mut self, response: Response<Incoming>) -> Result<Raw, Failure> {
-        let context = &self.wire.context;
+        let context = &self.wire.context.clone();
         let body = self.within(web::collect(context, response)).await?;
         if body.is_empty() {
             return Err(context.garbled("it answered without a body").into());
@@ -137,7 +178,7 @@ impl<'a> Call<'a> {
 
     /// Goes on reading a stream that broke off, if the server gave its events ids. Nothing is sent twice.
     async fn resume(&mut self, stream: EventStream) -> Result<EventStream, Failure> {
-        let wire = self.wire;
+        let wire = self.wire.clone();
         let lost = || Failure::Lost(wire.context.unreachable("the answer broke off"));
         let id = stream.last_id.as_deref().and_then(|it| HeaderValue::from_str(it).ok());
         let Some(id) = id.filter(|_| wire.era == Era::Legacy) else { return Err(lost()) };
@@ -148,8 +189,9 @@ impl<'a> Call<'a> {
                 Ok(())
             })
             .await?;
-            let head = Head { base: &wire.stream_head(), more: [Some((web::LAST_EVENT, id.clone())), None] };
-            match self.within(wire.endpoint.send(Method::GET, &head, bytes::Bytes::new())).await {
+            let base = wire.stream_head();
+            let head = Head::with(&base, Some((web::LAST_EVENT, id.clone())));
+            match self.within(wire.endpoint.send(Method::GET, &head, Bytes::new())).await {
                 Ok(response)
                     if response.status().is_success() && web::kind(response.headers()) == Kind::Events =>
                 {
@@ -167,7 +209,7 @@ impl<'a> Call<'a> {
     }
 
     /// Takes what arrived on the call's own stream; the answer, if it is among it.
-    fn take(&mut self, raw: &Raw) -> Result<Option<Result<Raw, Failure>>, Failure> {
+    fn take(&self, raw: &Raw) -> Result<Option<Result<Raw, Failure>>, Failure> {
         if raw.is_array() {
             for item in raw.items() {
                 if let Some(answer) = self.take_one(&item)? {
@@ -179,7 +221,7 @@ impl<'a> Call<'a> {
         self.take_one(raw)
     }
 
-    fn take_one(&mut self, raw: &Raw) -> Result<Option<Result<Raw, Failure>>, Failure> {
+    fn take_one(&self, raw: &Raw) -> Result<Option<Result<Raw, Failure>>, Failure> {
         let message = Message::read(raw).map_err(|it| self.wire.context.garbled(it.to_string()))?;
         match message {
             Message::Response { id, result }
@@ -189,52 +231,25 @@ impl<'a> Call<'a> {
             }
             Message::Response { .. } => {}
             Message::Notification { method, params } => self.hear(&method, params.as_ref()),
-            Message::Request { id, method, .. } => self.wire.reply(mux::answer(&id, &method)),
+            Message::Request { id, method, params } => {
+                let (asked, whose) = (Asked { id, method, params }, Whose::One(self.watcher.clone()));
+                self.wire.desk.take(&self.wire.context, asked, whose, Back::Post(self.wire.clone()));
+            }
         }
         Ok(None)
     }
 
-    fn hear(&mut self, method: &str, params: Option<&Raw>) {
+    fn hear(&self, method: &str, params: Option<&Raw>) {
         match (method, params) {
             ("notifications/progress", Some(params)) => {
                 if params.get("progressToken").and_then(|it| it.u64()) == Some(self.id) {
-                    self.deadline = Context::deadline(self.timeout);
                     self.watcher.progress(params);
                 }
             }
             ("notifications/message", Some(params)) => self.watcher.log(params),
+            ("notifications/elicitation/complete", Some(params)) => self.wire.desk.elicited(params),
+            ("notifications/cancelled", Some(params)) => self.wire.desk.withdraw(params),
             _ => feed::report(&self.wire.context, method, params),
-        }
-    }
-
-    /// The call has ended: only one that ran out of time is still running at the server.
-    fn settle(&mut self, answer: &Result<Answer, Failure>) {
-        match answer {
-            Err(Failure::Final(Error::Timeout { .. })) if self.on_drop.is_some() => {
-                self.on_drop = Some("the call timed out");
-            }
-            _ => self.on_drop = None,
-        }
-    }
-}
-
-impl Drop for Call<'_> {
-    fn drop(&mut self) {
-        if self.wire.era == Era::Legacy {
-            self.wire.watchers().remove(&self.id);
-        }
-        if let Some(reason) = self.on_drop {
-            self.wire.reply(mux::cancelled(self.id, reason));
-        }
-    }
-}
-
-impl Wire {
-    /// Posts beside whatever is going on.
-    pub(super) fn reply(self: &Arc<Self>, body: bytes::Bytes) {
-        if tokio::runtime::Handle::try_current().is_ok() {
-            let wire = self.clone();
-            toolgrove_core::task::spawn("http-post", async move { wire.post_quietly(body).await });
         }
     }
 }

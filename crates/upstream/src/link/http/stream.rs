@@ -4,15 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Method;
+use http::{Method, StatusCode};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use tokio::time::sleep;
-use toolgrove_core::event::Events;
 use toolgrove_wire::{Message, Raw};
 
 use super::Wire;
-use crate::feed::{self, Announced, Pauses};
-use crate::mux;
+use crate::desk::{Asked, Back, Whose};
+use crate::feed::{self, Ack, Pauses, Topic};
 use crate::speech::{Ask, Leaving};
 use crate::web::{self, EventStream, Head, Kind};
 
@@ -26,9 +25,11 @@ pub(super) async fn follow(wire: Arc<Wire>) {
     loop {
         let resume = last_id.as_deref().and_then(|it| HeaderValue::from_str(it).ok());
         let is_gapless = resume.is_some();
-        let head = Head { base: &headers, more: [resume.map(|it| (web::LAST_EVENT, it)), None] };
+        let head = Head::with(&headers, resume.map(|it| (web::LAST_EVENT, it)));
         let mut retry = None;
-        match wire.endpoint.send(Method::GET, &head, Bytes::new()).await {
+        let answer = wire.endpoint.send(Method::GET, &head, Bytes::new()).await;
+        wire.streaming.send_replace(true);
+        match answer {
             Ok(response)
                 if response.status().is_success() && web::kind(response.headers()) == Kind::Events =>
             {
@@ -47,6 +48,11 @@ pub(super) async fn follow(wire: Arc<Wire>) {
                 last_id = stream.last_id.or(last_id);
                 retry = stream.retry_ms.map(Duration::from_millis);
             }
+            // A server that had a stream and now knows nothing has lost the session.
+            Ok(response) if again && response.status() == StatusCode::NOT_FOUND => {
+                wire.over.send_replace(true);
+                return;
+            }
             Ok(response) if !response.status().is_server_error() => return,
             Ok(_) | Err(_) => {}
         }
@@ -55,20 +61,13 @@ pub(super) async fn follow(wire: Arc<Wire>) {
 }
 
 /// Keeps one `subscriptions/listen` open until the server refuses it.
-pub(super) async fn listen(wire: Arc<Wire>, announced: Announced) {
-    let params = announced.params();
+pub(super) async fn listen(wire: Arc<Wire>, topic: Topic, ack: Ack) {
+    let params = topic.params();
     let (mut again, mut pauses) = (false, Pauses::new());
     loop {
-        let ask = Ask {
-            method: feed::LISTEN,
-            params: &params,
-            events: &Events::none(),
-            log_level: None,
-            timeout: Duration::MAX,
-            leaving: Leaving::Silent,
-        };
+        let ask = Ask::own(feed::LISTEN, &params, Duration::MAX, Leaving::Silent);
         let id = wire.next_id();
-        let head = Head { base: &wire.head, more: wire.own_headers(&ask) };
+        let head = Head { base: &wire.head, own: wire.own_headers(&ask) };
         match wire.endpoint.send(Method::POST, &head, wire.speech.request(id, &ask)).await {
             Ok(response)
                 if response.status().is_success() && web::kind(response.headers()) == Kind::Events =>
@@ -81,10 +80,11 @@ pub(super) async fn listen(wire: Arc<Wire>, announced: Announced) {
                         Ok(Message::Notification { method, .. })
                             if method == "notifications/subscriptions/acknowledged" =>
                         {
-                            live = announced.complete.then(|| wire.context.feed_is_live());
+                            live = topic.is_feed().then(|| wire.context.feed_is_live());
                             pauses = Pauses::new();
+                            ack.given();
                             if std::mem::replace(&mut again, true) {
-                                announced.report_all(&wire.context);
+                                topic.report_all(&wire.context);
                             }
                         }
                         Ok(Message::Response { .. }) | Err(_) => break,
@@ -93,7 +93,9 @@ pub(super) async fn listen(wire: Arc<Wire>, announced: Announced) {
                 }
                 drop(live);
             }
-            Ok(response) if !response.status().is_server_error() => return,
+            Ok(response) if !response.status().is_server_error() => {
+                return ack.refused(web::refused(&wire.context, response).await.into_error());
+            }
             Ok(_) | Err(_) => {}
         }
         sleep(pauses.next()).await;
@@ -116,7 +118,15 @@ impl Wire {
         }
         match Message::read(raw) {
             Ok(Message::Notification { method, params }) => self.hear_notification(&method, params.as_ref()),
-            Ok(Message::Request { id, method, .. }) => self.reply(mux::answer(&id, &method)),
+            Ok(Message::Request { id, method, params }) => {
+                let whose = self.desk.only();
+                if matches!(whose, Whose::Unclear) {
+                    // From now on calls that may be asked something have a session each.
+                    self.context.asks_beside();
+                }
+                let asked = Asked { id, method, params };
+                self.desk.take(&self.context, asked, whose, Back::Post(self.clone()));
+            }
             Ok(Message::Response { .. }) => {}
             Err(problem) => tracing::debug!(server = self.context.slug(), %problem, "not a message"),
         }
@@ -137,6 +147,8 @@ impl Wire {
                     watcher.log(params);
                 }
             }
+            ("notifications/elicitation/complete", Some(params)) => self.desk.elicited(params),
+            ("notifications/cancelled", Some(params)) => self.desk.withdraw(params),
             _ => feed::report(&self.context, method, params),
         }
     }

@@ -1,0 +1,151 @@
+//! Streams of legacy sessions that can be read again: a client that lost its connection asks for what came after the
+//! last event it saw.
+//!
+//! The request runs on in a task of its own and writes into the replay; connections only read from it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::{self, Stream};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use toolgrove_core::task;
+use toolgrove_wire::legacy::Version;
+use toolgrove_wire::{envelope, sse};
+
+use super::stream::{Frame, KEEP_ALIVE, Running, unknown_id};
+
+const EVENTS: usize = 256;
+const BYTES: usize = 1024 * 1024;
+/// How long a finished stream can still be asked for.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// The streams of one session.
+#[derive(Default)]
+pub(super) struct Replays {
+    next: AtomicU64,
+    open: Mutex<HashMap<u64, Arc<Replay>>>,
+}
+
+struct Replay {
+    number: u64,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the first event that is still there.
+    first: u64,
+    events: VecDeque<Bytes>,
+    bytes: usize,
+    done: bool,
+}
+
+impl Replays {
+    /// Lets a request run on by itself and reads along. The first frame is already there.
+    pub(super) fn record(self: &Arc<Self>, running: Running, first: Bytes, version: Version) -> impl Stream<Item = Bytes> + Send + use<> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let replay = Arc::new(Replay { number, state: Mutex::default(), changed: Notify::new() });
+        lock(&self.open).insert(number, replay.clone());
+        if version >= Version::V2025_11_25 {
+            // Something to resume from, before there is anything to say.
+            replay.push(b"");
+        }
+        replay.push(&first);
+        let (replays, recorded) = (self.clone(), replay.clone());
+        task::spawn("legacy stream", async move {
+            recorded.run(running).await;
+            tokio::time::sleep(KEPT).await;
+            lock(&replays.open).remove(&number);
+        });
+        read(replay, 0)
+    }
+
+    /// What came after an event, if its stream is still there.
+    pub(super) fn after(&self, event: &str) -> Option<impl Stream<Item = Bytes> + Send + use<>> {
+        let (number, place) = event.split_once('-')?;
+        let (number, place) = (number.parse().ok()?, place.parse::<u64>().ok()?);
+        let replay = lock(&self.open).get(&number).cloned()?;
+        Some(read(replay, place + 1))
+    }
+}
+
+impl Replay {
+    async fn run(&self, running: Running) {
+        let (id, era, mut running) = (running.id.clone(), running.era, running);
+        loop {
+            match running.advance(KEEP_ALIVE).await {
+                (Frame::Note(note), Some(rest)) => {
+                    self.push(&note);
+                    running = rest;
+                }
+                (Frame::Quiet, Some(rest)) => running = rest,
+                (Frame::Final(result), _) => {
+                    let message = match result {
+                        Ok(result) => envelope::response(&id, &result),
+                        Err(failure) => envelope::error(Some(&id), &failure.rpc, unknown_id(era)),
+                    };
+                    self.push(&message);
+                    break;
+                }
+                (_, None) => break,
+            }
+        }
+        lock(&self.state).done = true;
+        self.changed.notify_waiters();
+    }
+
+    fn push(&self, message: &[u8]) {
+        let mut state = lock(&self.state);
+        let id = format!("{}-{}", self.number, state.first + state.events.len() as u64);
+        let event = sse::write(None, Some(&id), message);
+        state.bytes += event.len();
+        state.events.push_back(event);
+        while state.events.len() > 1 && (state.events.len() > EVENTS || state.bytes > BYTES) {
+            if let Some(oldest) = state.events.pop_front() {
+                state.bytes -= oldest.len();
+                state.first += 1;
+            }
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// The event with this number, or the oldest after it; none while it is still to come. The outer none is the end.
+    fn event(&self, place: u64) -> Option<Option<(Bytes, u64)>> {
+        let state = lock(&self.state);
+        let place = place.max(state.first);
+        match state.events.get((place - state.first) as usize) {
+            Some(event) => Some(Some((event.clone(), place + 1))),
+            None if state.done => None,
+            None => Some(None),
+        }
+    }
+}
+
+fn read(replay: Arc<Replay>, place: u64) -> impl Stream<Item = Bytes> + Send + use<> {
+    stream::unfold((replay, place), |(replay, place)| async move {
+        loop {
+            let changed = replay.changed.notified();
+            match replay.event(place)? {
+                Some((event, next)) => {
+                    drop(changed);
+                    return Some((event, (replay, next)));
+                }
+                None => {
+                    if timeout(KEEP_ALIVE, changed).await.is_err() {
+                        return Some((Bytes::from_static(sse::KEEP_ALIVE), (replay, place)));
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,12 @@
+//! The binary as a person uses it: what is typed, what is printed, what is left on disk.
+
+#![allow(clippy::unwrap_used, reason = "in a test it is an assertion")]
+
+mod commands;
+mod files;
+mod home;
+mod looks;
+mod mistakes;
+mod serve;
+mod start;
+mod stdio;

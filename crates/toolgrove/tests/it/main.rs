@@ -1,0 +1,17 @@
+//! The whole hub, as its users meet it: the built binary between real clients and real servers.
+
+mod bad_servers;
+mod doors;
+mod files;
+mod grove;
+#[path = "../support/hub.rs"]
+mod hub;
+mod links;
+mod names;
+mod peers;
+mod processes;
+mod records;
+mod safety;
+mod stdio;
+mod store;
+mod through;

@@ -1,0 +1,223 @@
+//! Programs of other people on both sides of one hub: their servers behind it, their clients in front.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::grove::{add, eventually};
+use crate::hub::Hub;
+
+fn variable(name: &str) -> PathBuf {
+    std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`, which installs the peers")).into()
+}
+
+fn script(name: &str) -> PathBuf {
+    variable("TOOLGROVE_TEST_PEERS").join(name)
+}
+
+fn node(file: &str) -> Command {
+    let mut command = Command::new(variable("TOOLGROVE_TEST_NODE"));
+    command.arg(script(file)).kill_on_drop(true);
+    command
+}
+
+fn python(file: &str) -> Command {
+    let mut command = Command::new(variable("TOOLGROVE_TEST_PYTHON"));
+    command.arg(script(file)).kill_on_drop(true);
+    command
+}
+
+const EVERYTHING: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+const INSPECTOR: &str = "node_modules/.bin/inspector";
+
+/// A server that prints where it listens.
+async fn listening(mut command: Command) -> (Child, String) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().expect("it says where it listens");
+    let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
+    (child, url)
+}
+
+/// The reference server on a port that was free a moment ago.
+async fn everything(transport: &str) -> (Child, u16) {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = node(EVERYTHING);
+    command.arg(transport).env("PORT", port.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().unwrap();
+    eventually("the reference server listens", async || {
+        tokio::net::TcpStream::connect(("127.0.0.1", port)).await.ok().map(drop)
+    })
+    .await;
+    (child, port)
+}
+
+/// All six servers behind one hub.
+struct Grove {
+    hub: Hub,
+    _servers: Vec<Child>,
+}
+
+/// One call of each server: slug, tool, arguments, and the text of the result.
+const CALLS: [(&str, &str, &str, &str); 6] = [
+    ("ev-stdio", "echo", r#"{"message":"grüße"}"#, "Echo: grüße"),
+    ("ev-sse", "get-sum", r#"{"a":20,"b":22}"#, "The sum of 20 and 22 is 42."),
+    ("ev-http", "echo", r#"{"message":"over http"}"#, "Echo: over http"),
+    ("py-stdio", "greet", r#"{"name":"Ada"}"#, "Hello, Ada!"),
+    ("py-http", "add", r#"{"a":1,"b":2}"#, "3.0"),
+    ("ts-http", "add", r#"{"a":1,"b":2}"#, "3"),
+];
+
+impl Grove {
+    async fn start() -> Self {
+        let mut python_server = python("py_server.py");
+        python_server.arg("streamable-http");
+        let (sse, http, python_http, typescript) = tokio::join!(
+            everything("sse"),
+            everything("streamableHttp"),
+            listening(python_server),
+            listening(node("ts-server.mjs")),
+        );
+        let hub = Hub::start().await;
+        let place = |name| variable(name).display().to_string();
+        add(&hub, json!({
+            "ev-stdio": { "command": place("TOOLGROVE_TEST_NODE"), "args": [script(EVERYTHING), "stdio"] },
+            "ev-sse": { "type": "sse", "url": format!("http://127.0.0.1:{}/sse", sse.1) },
+            "ev-http": { "url": format!("http://127.0.0.1:{}/mcp", http.1) },
+            "py-stdio": { "command": place("TOOLGROVE_TEST_PYTHON"), "args": [script("py_server.py"), "stdio"] },
+            "py-http": { "url": python_http.1 },
+            "ts-http": { "url": typescript.1 },
+        }))
+        .await;
+        Self { hub, _servers: vec![sse.0, http.0, python_http.0, typescript.0] }
+    }
+
+    fn address(&self, path: &str) -> String {
+        format!("{}{path}", self.hub.url)
+    }
+}
+
+/// Every tool that must be in a list of everything.
+fn expected() -> Vec<String> {
+    let reference = ["echo", "get-sum", "get-env", "get-tiny-image", "get-structured-content", "trigger-long-running-operation"];
+    let mut all = Vec::new();
+    for slug in ["ev-stdio", "ev-sse", "ev-http"] {
+        all.extend(reference.iter().map(|tool| format!("mcp__{slug}__{tool}")));
+    }
+    for slug in ["py-stdio", "py-http", "ts-http"] {
+        all.extend(["add", "greet", "slow"].iter().map(|tool| format!("mcp__{slug}__{tool}")));
+    }
+    all
+}
+
+#[track_caller]
+fn check_list(tools: &[String], who: &str) {
+    for tool in expected() {
+        assert!(tools.contains(&tool), "{who}: {tool} is missing in {tools:?}");
+    }
+}
+
+#[track_caller]
+fn check_result(result: &Value, text: &str, who: &str) {
+    assert_eq!(result["content"][0]["text"], text, "{who}: {result}");
+    assert!(result["isError"].is_null() || result["isError"] == false, "{who}: {result}");
+}
+
+/// Runs a client to its end and reads what it printed as JSON.
+async fn run(command: &mut Command, who: &str) -> Value {
+    let output = command.stdin(Stdio::null()).output().await.unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{who}: {out}{err}");
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{who}: {error}: {out}{err}"))
+}
+
+/// One client run per server: the list is whole, the result right, the era the one that was asked for.
+async fn check_sdk_client(grove: &Grove, name: &str, client: impl Fn() -> Command, path: &str, eras: &[(&str, &str)]) {
+    let runs = eras.iter().flat_map(|era| CALLS.map(|call| (*era, call)));
+    futures::stream::iter(runs)
+        .map(async |((era, protocol), (slug, tool, arguments, text))| {
+            let who = format!("{name}, {era}, {path}, {slug}");
+            let mut command = client();
+            command.args([&grove.address(path), &format!("mcp__{slug}__{tool}"), arguments, "--era", era, "--key", &grove.hub.key]);
+            let said = run(&mut command, &who).await;
+            assert_eq!(said["protocol"], protocol, "{who}");
+            let tools: Vec<String> = serde_json::from_value(said["tools"].clone()).unwrap();
+            check_list(&tools, &who);
+            check_result(&said["result"], text, &who);
+        })
+        .buffer_unordered(3)
+        .collect::<Vec<()>>()
+        .await;
+}
+
+const BOTH_ERAS: [(&str, &str); 2] = [("legacy", "2025-11-25"), ("modern", "2026-07-28")];
+
+#[tokio::test]
+async fn the_typescript_client_lists_and_calls_all_servers_in_both_eras() {
+    let grove = Grove::start().await;
+    check_sdk_client(&grove, "TypeScript", || node("ts-client.mjs"), "/mcp", &BOTH_ERAS).await;
+    for slug in ["py-stdio", "py-http", "ts-http"] {
+        let mut command = node("ts-client.mjs");
+        let tool = format!("mcp__{slug}__slow");
+        command.args([&grove.address("/mcp"), &tool, "{\"steps\":3,\"ms\":20}", "--progress", "--key", &grove.hub.key]);
+        let said = run(&mut command, slug).await;
+        assert_eq!(said["progress"], json!([1, 2, 3]), "{slug}: {said}");
+        check_result(&said["result"], "done after 3 steps", slug);
+    }
+}
+
+#[tokio::test]
+async fn the_python_client_lists_and_calls_all_servers_in_both_eras_and_over_the_old_sse() {
+    let grove = Grove::start().await;
+    check_sdk_client(&grove, "Python", || python("py_client.py"), "/mcp", &BOTH_ERAS).await;
+    check_sdk_client(&grove, "Python", || python("py_client.py"), "/sse", &[("legacy", "2025-11-25")]).await;
+}
+
+/// What the Inspector prints for one method.
+async fn inspect(target: &[&str], rest: &[&str], era: &str) -> Value {
+    let mut command = node(INSPECTOR);
+    command.env("MCP_INSPECTOR_SECRET_STORE", "memory").arg("--cli").args(target).args(["--protocol-era", era, "--format", "json"]).args(rest);
+    let home = tempfile::tempdir().unwrap();
+    command.env("HOME", home.path());
+    run(&mut command, &format!("Inspector {era} {target:?} {rest:?}")).await
+}
+
+async fn check_inspector(target: &[&str], era: &str, calls: &[(&str, &str, &str, &str)]) {
+    let list = inspect(target, &["--method", "tools/list"], era).await;
+    let list = list.get("result").unwrap_or(&list);
+    let tools: Vec<String> = list["tools"].as_array().unwrap_or_else(|| panic!("{list}")).iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect();
+    check_list(&tools, &format!("Inspector {era}"));
+    for (slug, tool, arguments, text) in calls {
+        let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments).unwrap();
+        let pairs: Vec<String> = arguments.iter().map(|(key, value)| format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), Into::into))).collect();
+        let name = format!("mcp__{slug}__{tool}");
+        let mut rest = vec!["--method", "tools/call", "--tool-name", &name];
+        for pair in &pairs {
+            rest.extend(["--tool-arg", pair]);
+        }
+        let said = inspect(target, &rest, era).await;
+        check_result(said.get("result").unwrap_or(&said), text, &format!("Inspector {era} {name}"));
+    }
+}
+
+#[tokio::test]
+async fn the_inspector_lists_and_calls_all_servers_over_http_and_as_a_child_process() {
+    let grove = Grove::start().await;
+    let (url, key) = (grove.address("/mcp"), format!("Authorization: Bearer {}", grove.hub.key));
+    let http = [url.as_str(), "--transport", "http", "--header", &key];
+    let data = format!("TOOLGROVE_DATA={}", grove.hub.data().display());
+    let config = format!("TOOLGROVE_CONFIG={}", grove.hub.dir.path().join("toolgrove.toml").display());
+    let child = [env!("CARGO_BIN_EXE_toolgrove"), "stdio", "--transport", "stdio", "-e", &data, "-e", &config];
+    tokio::join!(
+        check_inspector(&http, "legacy", &CALLS),
+        async {
+            check_inspector(&http, "modern", &CALLS[..2]).await;
+            check_inspector(&child, "legacy", &CALLS[2..4]).await;
+            check_inspector(&child, "modern", &CALLS[4..]).await;
+        }
+    );
+}
