@@ -208,6 +208,9 @@ pub trait Links: Send + Sync + 'static {
         watching: Watching,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
+    /// Tells every server that one conversation's client has other roots now.
+    fn roots_changed(&self, chat: &str) -> impl Future<Output = ()> + Send;
+
     /// Ends the links of one conversation, on every instance.
     fn end_chat(&self, chat: &str) -> impl Future<Output = ()> + Send;
 

@@ -121,6 +121,27 @@ impl Catalog {
         Ok(route)
     }
 
+    /// The tool a page of an app means: pages know a tool by the name its server gave it. None when no server has
+    /// one; an error that names the candidates when several have.
+    pub fn tool_of_app(&self, name: &str) -> Option<Result<Route, Error>> {
+        let on = self.offers.values().filter(|it| it.instance.switch == Switch::On);
+        let found: Vec<_> = on
+            .filter_map(|offer| {
+                let tool = offer.tool(name).filter(|it| it.enabled)?;
+                Some(Route { instance: offer.instance.clone(), tool: tool.clone() })
+            })
+            .collect();
+        match <[Route; 1]>::try_from(found) {
+            Ok([route]) => Some(Ok(route)),
+            Err(found) if found.is_empty() => None,
+            Err(found) => {
+                let mut names: Vec<_> = found.iter().map(|it| format!("`{}`", it.tool.public_name)).collect();
+                names.sort();
+                Some(Err(Error::Request(format!("several servers have `{name}`: {}", names.join(", ")))))
+            }
+        }
+    }
+
     /// An unknown name in the words that help most.
     fn why_unknown(&self, name: &str) -> Error {
         if !name.starts_with("mcp_") {
@@ -206,7 +227,8 @@ impl Catalog {
             match kind {
                 ListKind::Tools => entries.extend(offer.listed().filter(|it| it.enabled).map(|it| {
                     let name = it.public(profile);
-                    (name.to_owned(), Edit::of(&it.raw).set_text("name", name).done())
+                    let tool = uri::wrap_tool(slug, &it.raw);
+                    (name.to_owned(), Edit::of(&tool).set_text("name", name).done())
                 })),
                 ListKind::Prompts => {}
                 ListKind::Resources => entries.extend(offer.resources.iter().map(|it| {

@@ -33,15 +33,20 @@ pub(crate) async fn request<L: Links>(
     let started = Instant::now();
     let (mut params, mut pause, mut rounds) = (outgoing.params.clone(), FIRST_PAUSE, 0);
     loop {
-        let sent = links.request(instance, Outgoing { params: params.clone(), ..outgoing.clone() }, events.clone());
+        let sent =
+            links.request(instance, Outgoing { params: params.clone(), ..outgoing.clone() }, events.clone());
         let result = match sent.await {
-            Err(Error::Server { code: MISSING_CAPABILITY, message, .. }) => return ended(method, instance, &message),
+            Err(Error::Server { code: MISSING_CAPABILITY, message, .. }) => {
+                return ended(method, instance, &message);
+            }
             other => other?,
         };
         match ResultHead::read(&result).kind {
             ResultKind::Complete => return Ok(result),
             ResultKind::InputRequired => {}
-            ResultKind::Task => return follow_task(links, instance, &outgoing, &events, &result, started).await,
+            ResultKind::Task => {
+                return follow_task(links, instance, &outgoing, &events, &result, started).await;
+            }
             ResultKind::Other(kind) => {
                 let problem = format!("a result of the unknown type `{kind}`");
                 return Err(Error::Garbled { slug: instance.slug.clone(), problem });
@@ -55,7 +60,8 @@ pub(crate) async fn request<L: Links>(
             Some(requests) => {
                 rounds += 1;
                 pause = FIRST_PAUSE;
-                let asked: Vec<_> = requests.members().map(|it| (it.key().into_owned(), it.value())).collect();
+                let asked: Vec<_> =
+                    requests.members().map(|it| (it.key().into_owned(), it.value())).collect();
                 match answers(instance, &events, asked).await {
                     Ok(responses) => edit = edit.set("inputResponses", responses),
                     Err(why) => return ended(method, instance, &why),
@@ -71,6 +77,7 @@ pub(crate) async fn request<L: Links>(
             edit = edit.set("requestState", state);
         }
         params = edit.done();
+        events.next_round();
     }
 }
 
@@ -199,7 +206,9 @@ impl<L: Links> Drop for CancelOnDrop<'_, L> {
 fn ended(method: Method, instance: &Instance, why: &str) -> Result<Raw, Error> {
     let text = format!("`{}` could not finish: {why}", instance.slug);
     match method {
-        Method::CallTool => Ok(Raw::of(&json!({ "content": [{ "type": "text", "text": text }], "isError": true }))),
+        Method::CallTool => {
+            Ok(Raw::of(&json!({ "content": [{ "type": "text", "text": text }], "isError": true })))
+        }
         _ => Err(Error::Garbled { slug: instance.slug.clone(), problem: why.to_owned() }),
     }
 }

@@ -1,5 +1,7 @@
 //! What happens while a call runs, and what servers say unasked.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use tokio::sync::{mpsc, oneshot};
 use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
 use uuid::Uuid;
@@ -61,8 +63,10 @@ impl Question {
                 Some("decline" | "cancel") => true,
                 _ => false,
             },
-            Self::Sample => ["role", "model"].iter().all(|it| answer.get(it).is_some_and(|it| it.is_string()))
-                && answer.get("content").is_some_and(|it| it.is_object() || it.is_array()),
+            Self::Sample => {
+                ["role", "model"].iter().all(|it| answer.get(it).is_some_and(|it| it.is_string()))
+                    && answer.get("content").is_some_and(|it| it.is_object() || it.is_array())
+            }
             Self::Roots => answer.get("roots").is_some_and(|it| it.is_array()),
         }
     }
@@ -70,7 +74,9 @@ impl Question {
     /// Whether a client with these abilities may be asked this.
     pub fn fits(self, params: &Raw, abilities: Abilities) -> bool {
         match self {
-            Self::Elicit if params.get_text("mode").as_deref() == Some("url") => abilities.has(Abilities::URL),
+            Self::Elicit if params.get_text("mode").as_deref() == Some("url") => {
+                abilities.has(Abilities::URL)
+            }
             Self::Elicit => abilities.has(Abilities::FORM),
             Self::Sample => abilities.has(Abilities::SAMPLING),
             Self::Roots => abilities.has(Abilities::ROOTS),
@@ -96,6 +102,17 @@ impl Ask {
 pub struct Events {
     tx: Option<mpsc::UnboundedSender<Event>>,
     progress: bool,
+    rounds: Arc<Mutex<Rounds>>,
+}
+
+/// What a caller who takes part in rounds has seen of the progress.
+#[derive(Debug, Default)]
+struct Rounds {
+    /// The caller is away between two rounds: only questions wait for it.
+    away: bool,
+    highest: Option<f64>,
+    /// What earlier rounds have reported; a server that begins anew is heard again once it is past that.
+    floor: Option<f64>,
 }
 
 /// Whether the caller has asked to be told how far a call is.
@@ -112,15 +129,46 @@ impl Events {
 
     pub fn channel(progress: Progress) -> (Self, mpsc::UnboundedReceiver<Event>) {
         let (tx, rx) = mpsc::unbounded_channel();
-        (Self { tx: Some(tx), progress: progress == Progress::Wanted }, rx)
+        (Self { tx: Some(tx), progress: progress == Progress::Wanted, rounds: Arc::default() }, rx)
     }
 
     pub fn wants_progress(&self) -> bool {
         self.progress
     }
 
+    /// The caller goes away until the next round. What is reported meanwhile is dropped; questions wait.
+    pub fn pause(&self) {
+        self.rounds().away = true;
+    }
+
+    /// A new round begins, for which progress goes on where the last one ended.
+    pub fn next_round(&self) {
+        let mut rounds = self.rounds();
+        rounds.away = false;
+        rounds.floor = rounds.highest;
+    }
+
+    fn rounds(&self) -> MutexGuard<'_, Rounds> {
+        self.rounds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the caller is there to hear this, and has not heard it before.
+    fn is_heard(&self, event: &Event) -> bool {
+        let mut rounds = self.rounds();
+        if let Event::Progress(params) = event
+            && let Some(value) = params.get("progress").and_then(|it| it.as_str().parse::<f64>().ok())
+            && !rounds.away
+        {
+            if rounds.floor.is_some_and(|it| value <= it) {
+                return false;
+            }
+            rounds.highest = Some(rounds.highest.map_or(value, |it| it.max(value)));
+        }
+        !rounds.away || matches!(event, Event::Ask(_))
+    }
+
     pub fn send(&self, event: Event) {
-        if let Some(tx) = &self.tx {
+        if let Some(tx) = self.tx.as_ref().filter(|_| self.is_heard(&event)) {
             // A caller that has gone needs no events; a question sent to nobody is declined by being dropped.
             let _ = tx.send(event);
         }

@@ -99,7 +99,9 @@ mod tests {
 
     #[test]
     fn annotated_arguments_become_headers() {
-        let schema = raw(r#"{"properties":{"a":{"type":"string","x-mcp-header":"Region"},"o":{"properties":{"n":{"type":"integer","x-mcp-header":"N"}}},"z":{"type":"boolean","x-mcp-header":"Z"}}}"#);
+        let schema = raw(
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":"Region"},"o":{"properties":{"n":{"type":"integer","x-mcp-header":"N"}}},"z":{"type":"boolean","x-mcp-header":"Z"}}}"#,
+        );
         let found = annotations(&schema).expect("valid");
         let arguments = raw(r#"{"a":"eu","o":{"n":7},"z":null}"#);
         assert_eq!(values(&found, &arguments), [("Region".into(), "eu".into()), ("N".into(), "7".into())]);

@@ -15,7 +15,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 use toolgrove_wire::modern::{ResultHead, ResultKind};
-use toolgrove_wire::{Edit, Raw};
+use toolgrove_wire::{Abilities, Edit, Raw};
 use uuid::Uuid;
 
 use crate::bus::Bus;
@@ -26,8 +26,7 @@ use crate::event::Events;
 use crate::instance::{Instance, Verdict};
 use crate::offer::Offer;
 use crate::record::{CallEnd, CallRecord};
-use crate::{Error, drive, meter, policy, uri};
-
+use crate::{Error, drive, meter, policy, trace, uri};
 
 /// What is remembered. The real one writes to the store.
 pub trait Log: Send + Sync + 'static {
@@ -54,7 +53,7 @@ pub struct Hub<L, G> {
     /// One lock per instance: a list is fetched once, however many calls want it.
     fetching: Mutex<HashMap<Uuid, Arc<AsyncMutex<Option<Instant>>>>>,
     /// How many clients watch a resource, by instance and address.
-    watched: Mutex<HashMap<(Uuid, String), usize>>,
+    watched: Mutex<HashMap<(Uuid, String), Arc<AsyncMutex<usize>>>>,
     bus: Bus,
 }
 
@@ -74,12 +73,13 @@ struct Target {
     params: Raw,
     repeatable: bool,
     headers: Vec<(String, String)>,
+    legacy_task: LegacyTask,
 }
 
 impl Target {
     /// A request that changes nothing.
     fn reading(instance: Arc<Instance>, params: Raw) -> Self {
-        Self { instance, params, repeatable: true, headers: Vec::new() }
+        Self { instance, params, repeatable: true, headers: Vec::new(), legacy_task: LegacyTask::No }
     }
 }
 
@@ -179,7 +179,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         events: Events,
         recorder: &mut Recorder<'_, G>,
     ) -> Result<Outcome, Error> {
-        let Target { instance, params, repeatable, headers } = match call.method {
+        let Target { instance, params, repeatable, headers, legacy_task } = match call.method {
             Method::CallTool => self.check_tool(call, recorder).await?,
             Method::GetPrompt => self.place_prompt(call)?,
             Method::ReadResource => self.place_resource(call)?,
@@ -189,13 +189,13 @@ impl<L: Links, G: Log> Hub<L, G> {
         recorder.target(&instance);
         let outgoing = Outgoing {
             method: call.method,
-            params,
+            params: trace::step(&params, call.id),
             chat: call.chat.clone(),
             log_level: call.log_level.clone(),
             abilities: call.abilities,
             headers,
             repeatable,
-            legacy_task: LegacyTask::No,
+            legacy_task,
         };
         let result = match call.asking {
             Asking::ByRetry => self.links.request(&instance, outgoing, events).await,
@@ -205,7 +205,10 @@ impl<L: Links, G: Log> Hub<L, G> {
             self.note_failure(&instance, error);
         }
         let result = match call.view {
-            View::All => uri::wrap_result(&instance.slug, &result?),
+            View::All => {
+                let result = result.map_err(|it| uri::wrap_error(&instance.slug, it))?;
+                uri::wrap_result(&instance.slug, &result)
+            }
             View::One { .. } => result?,
         };
         let head = ResultHead::read(&result);
@@ -243,6 +246,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             params: rename(&call.params, "name", &name, &route.tool.name),
             repeatable: route.tool.repeatable(),
             headers: route.tool.param_headers(&arguments),
+            legacy_task: route.tool.legacy_task(),
             instance: route.instance,
         })
     }
@@ -252,6 +256,11 @@ impl<L: Links, G: Log> Hub<L, G> {
         let catalog = self.catalog(call.caller.person);
         match catalog.tool(&call.view, name) {
             Err(Error::UnknownTool { tool }) => {
+                if call.abilities.has(Abilities::APPS)
+                    && let Some(found) = catalog.tool_of_app(name)
+                {
+                    return found;
+                }
                 let Some(owner) = catalog.owner(&call.view, name) else {
                     return Err(Error::UnknownTool { tool });
                 };
@@ -306,7 +315,10 @@ impl<L: Links, G: Log> Hub<L, G> {
         }
         usable(&instance.instance)?;
         let params = Edit::of(&call.params).set_text("taskId", own).done();
-        Ok(Target { repeatable: call.method == Method::GetTask, ..Target::reading(instance.instance.clone(), params) })
+        Ok(Target {
+            repeatable: call.method == Method::GetTask,
+            ..Target::reading(instance.instance.clone(), params)
+        })
     }
 }
 

@@ -22,6 +22,7 @@ pub mod schema;
 pub mod secret;
 pub mod task;
 pub mod text;
+mod trace;
 pub mod uri;
 
 pub use config::Config;

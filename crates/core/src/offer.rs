@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use toolgrove_wire::Raw;
 
-use crate::call::Discovery;
+use crate::call::{Discovery, LegacyTask};
 use crate::event::ListKind;
 use crate::header::{self, Annotation};
 use crate::instance::Instance;
@@ -47,6 +47,15 @@ pub struct Tool {
     /// No longer listed by the server.
     pub gone: bool,
     validator: OnceLock<Option<Validator>>,
+    hints: OnceLock<Hints>,
+}
+
+/// What a definition says about how its tool is called, read once.
+#[derive(Debug)]
+struct Hints {
+    repeatable: bool,
+    legacy_task: LegacyTask,
+    annotations: Vec<Annotation>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -83,6 +92,7 @@ impl Tool {
             permission: Permission::Allow,
             gone: false,
             validator: OnceLock::new(),
+            hints: OnceLock::new(),
         }
     }
 
@@ -100,6 +110,7 @@ impl Tool {
             permission: self.permission,
             gone,
             validator: OnceLock::new(),
+            hints: OnceLock::new(),
         }
     }
 
@@ -140,24 +151,42 @@ impl Tool {
         }
     }
 
-    /// What this tool wants repeated in headers, if anything. Most want nothing: the text is looked at before the
-    /// schema is.
-    pub fn annotations(&self) -> Option<Vec<Annotation>> {
-        memchr::memmem::find(self.raw.bytes(), header::ANNOTATION.as_bytes())?;
-        header::annotations(&self.raw.get("inputSchema")?).ok()
+    fn hints(&self) -> &Hints {
+        self.hints.get_or_init(|| {
+            let said = |hint: &str| {
+                self.raw.get("annotations").and_then(|it| it.get(hint)).and_then(|it| it.bool()) == Some(true)
+            };
+            let support = self.raw.get("execution").and_then(|it| it.get_text("taskSupport"));
+            let schema = self.raw.get("inputSchema");
+            Hints {
+                repeatable: said("readOnlyHint") || said("idempotentHint"),
+                legacy_task: match support.as_deref() {
+                    Some("required") => LegacyTask::Required,
+                    _ => LegacyTask::No,
+                },
+                annotations: schema.and_then(|it| header::annotations(&it).ok()).unwrap_or_default(),
+            }
+        })
+    }
+
+    /// Whether a server of the last legacy revision runs this tool only as a task.
+    pub fn legacy_task(&self) -> LegacyTask {
+        self.hints().legacy_task
+    }
+
+    /// What this tool wants repeated in headers.
+    pub fn annotations(&self) -> &[Annotation] {
+        &self.hints().annotations
     }
 
     /// The arguments this tool wants repeated in headers.
     pub fn param_headers(&self, arguments: &Raw) -> Vec<(String, String)> {
-        self.annotations().map(|it| header::values(&it, arguments)).unwrap_or_default()
+        header::values(self.annotations(), arguments)
     }
 
     /// Whether calling it twice does no harm, by the tool's own word.
     pub fn repeatable(&self) -> bool {
-        let Some(annotations) = self.raw.get("annotations") else { return false };
-        ["readOnlyHint", "idempotentHint"]
-            .iter()
-            .any(|it| annotations.get(it).and_then(|it| it.bool()) == Some(true))
+        self.hints().repeatable
     }
 }
 

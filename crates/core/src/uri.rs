@@ -5,6 +5,8 @@
 use memchr::memmem;
 use toolgrove_wire::{Edit, Raw};
 
+use crate::Error;
+
 const SCHEME: &str = "toolgrove://";
 const UI: &str = "ui://";
 
@@ -32,6 +34,22 @@ pub fn wrap_entry(slug: &str, entry: &Raw, member: &str) -> Raw {
     }
 }
 
+/// A tool whose page, if it has one, is named by its wrapped address, in the nested and in the flat form.
+pub fn wrap_tool(slug: &str, tool: &Raw) -> Raw {
+    if memmem::find(tool.bytes(), b"esourceUri\"").is_none() {
+        return tool.clone();
+    }
+    let Some(meta) = tool.get("_meta").filter(Raw::is_object) else { return tool.clone() };
+    let mut edit = Edit::of(&meta);
+    if let Some(page) = meta.get("ui").filter(Raw::is_object) {
+        edit = edit.set("ui", wrap_entry(slug, &page, "resourceUri"));
+    }
+    if let Some(page) = meta.get_text("ui/resourceUri") {
+        edit = edit.set_text("ui/resourceUri", &wrap(slug, &page));
+    }
+    Edit::of(tool).set("_meta", edit.done()).done()
+}
+
 /// A result whose addresses are wrapped: content of a tool, messages of a prompt, contents of a resource.
 pub fn wrap_result(slug: &str, result: &Raw) -> Raw {
     if memmem::find(result.bytes(), b"\"uri\"").is_none() {
@@ -45,6 +63,16 @@ pub fn wrap_result(slug: &str, result: &Raw) -> Raw {
         }
     }
     edit.done()
+}
+
+/// What a server said of an address, under the address the caller knows.
+pub fn wrap_error(slug: &str, error: Error) -> Error {
+    match error {
+        Error::Server { code, message, data: Some(data) } if data.is_object() => {
+            Error::Server { code, message, data: Some(wrap_entry(slug, &data, "uri")) }
+        }
+        error => error,
+    }
 }
 
 fn wrap_item(slug: &str, item: &Raw) -> Raw {
@@ -71,6 +99,16 @@ mod tests {
             assert_eq!(unwrap(&wrapped), Some(("my-slug", uri.to_owned())), "{wrapped}");
         }
         assert_eq!(unwrap("test://x"), None);
+    }
+
+    #[test]
+    fn the_page_of_a_tool_is_wrapped() {
+        let tool =
+            r#"{"name":"t","_meta":{"ui":{"resourceUri":"ui://a/b"},"ui/resourceUri":"ui://a/b","k":1}}"#;
+        assert_eq!(
+            wrap_tool("s", &Raw::parse(tool).expect("valid")).as_str(),
+            r#"{"name":"t","_meta":{"ui":{"resourceUri":"ui://s+a/b"},"ui/resourceUri":"ui://s+a/b","k":1}}"#
+        );
     }
 
     #[test]

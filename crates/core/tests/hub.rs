@@ -89,6 +89,8 @@ impl Links for Scripted {
         Ok(())
     }
 
+    async fn roots_changed(&self, _: &str) {}
+
     async fn end_chat(&self, _: &str) {}
 
     async fn close(&self, _: Uuid) {}

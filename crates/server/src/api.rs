@@ -37,6 +37,7 @@ pub async fn status(State(app): State<Arc<App>>) -> Json<Value> {
         "instances": catalog.offers().count(),
         "tools": catalog.offers().map(|it| it.listed().count()).sum::<usize>(),
         "sessions": app.sessions.count(),
+        "parked": app.lot.count(),
     }))
 }
 

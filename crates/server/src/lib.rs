@@ -38,7 +38,7 @@ pub struct App {
     pub caller: Arc<Caller>,
     pub workspace: Uuid,
     pub gate: Gate,
-    pub sessions: mcp::legacy::Sessions,
+    pub sessions: mcp::session::Sessions,
     pub streams: mcp::sse::Streams,
     pub lot: mcp::park::Lot,
     /// How the hub introduces itself.

@@ -11,6 +11,7 @@ pub mod modern;
 mod notices;
 pub mod park;
 mod replay;
+pub mod session;
 pub mod sse;
 mod stream;
 mod task;
@@ -156,5 +157,9 @@ fn streams(headers: &HeaderMap) -> Streams {
     if accepts.peek().is_none() {
         return Streams::Accepted;
     }
-    if accepts.any(|it| it.contains("text/event-stream") || it.contains("*/*")) { Streams::Accepted } else { Streams::Refused }
+    if accepts.any(|it| it.contains("text/event-stream") || it.contains("*/*")) {
+        Streams::Accepted
+    } else {
+        Streams::Refused
+    }
 }

@@ -19,13 +19,11 @@ impl Store {
     pub async fn seal_keys(&self) -> Result<Vec<(String, [u8; 32])>> {
         let mut tx = self.db.begin().await?;
         tx.lock_setup().await?;
-        let mut rows = Sql::new("SELECT * FROM seal_keys ORDER BY created_at DESC, id DESC").all(&mut tx, read).await?;
+        let mut rows =
+            Sql::new("SELECT * FROM seal_keys ORDER BY created_at DESC, id DESC").all(&mut tx, read).await?;
         if rows.first().is_none_or(|it| now() - it.created_at > FRESH_MS) {
-            let row = KeyRow {
-                id: Uuid::now_v7().simple().to_string(),
-                key_enc: String::new(),
-                created_at: now(),
-            };
+            let row =
+                KeyRow { id: Uuid::now_v7().simple().to_string(), key_enc: String::new(), created_at: now() };
             let key = hex(&rand::random::<[u8; 32]>());
             let key_enc = self.secrets.seal(&context(&row.id), &Secret::new(key));
             Sql::new("INSERT INTO seal_keys (id, key_enc, created_at) VALUES ($1, $2, $3)")
@@ -42,7 +40,8 @@ impl Store {
 
     fn open_key(&self, row: &KeyRow) -> Result<[u8; 32]> {
         let key = self.secrets.open(&context(&row.id), &row.key_enc)?;
-        unhex(key.reveal()).ok_or_else(|| StoreError::Unreadable { what: "seal key", problem: row.id.clone() })
+        unhex(key.reveal())
+            .ok_or_else(|| StoreError::Unreadable { what: "seal key", problem: row.id.clone() })
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         caller: Arc::new(gate.caller()),
         workspace: solo.workspace_id,
         gate,
-        sessions: toolgrove_server::mcp::legacy::Sessions::default(),
+        sessions: toolgrove_server::mcp::session::Sessions::default(),
         streams: toolgrove_server::mcp::sse::Streams::default(),
         lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),
         server_info: Raw::of(&json!({ "name": "toolgrove", "title": "Toolgrove", "version": version })),

@@ -54,7 +54,8 @@ fn without(schema: &Raw) -> Raw {
 }
 
 fn each_member(named: &Raw) -> Raw {
-    let members: Vec<_> = named.members().map(|it| (it.key(), it.value())).filter(|it| mentions(&it.1)).collect();
+    let members: Vec<_> =
+        named.members().map(|it| (it.key(), it.value())).filter(|it| mentions(&it.1)).collect();
     members.iter().fold(Edit::of(named), |edit, (key, value)| edit.set(key, without(value))).done()
 }
 

@@ -32,7 +32,7 @@ const DECLINED: i64 = -1;
 pub(crate) struct Desk {
     /// What the server was told that it may ask.
     pub(crate) declared: Abilities,
-    calls: Mutex<HashMap<u64, Arc<Watcher>>>,
+    calls: Mutex<Vec<Arc<Watcher>>>,
 }
 
 /// Which call a message belongs to that came in beside the calls' own streams.
@@ -58,19 +58,15 @@ impl Desk {
         if !self.can_be_asked() {
             return None;
         }
-        let mut calls = self.calls();
-        let place = (0..).find(|it| !calls.contains_key(it))?;
-        calls.insert(place, watcher.clone());
-        Some(InFlight { desk: self.clone(), place })
+        self.calls().push(watcher.clone());
+        Some(InFlight { desk: self.clone(), watcher: watcher.clone() })
     }
 
     /// The one call in flight.
     pub(crate) fn only(&self) -> Whose {
-        let calls = self.calls();
-        let mut all = calls.values();
-        match (all.next(), all.next()) {
-            (None, _) => Whose::Nobodys,
-            (Some(one), None) => Whose::One(one.clone()),
+        match self.calls().as_slice() {
+            [] => Whose::Nobodys,
+            [one] => Whose::One(one.clone()),
             _ => Whose::Unclear,
         }
     }
@@ -82,7 +78,9 @@ impl Desk {
         let question = Question::parse(&method).filter(|it| it.fits(&params, self.declared));
         let said = match (question, whose) {
             _ if method == "ping" => envelope::response(&id, &Raw::empty_object()),
-            (Some(question), Whose::One(watcher)) => return watcher.ask(context, id, question, &params, back),
+            (Some(question), Whose::One(watcher)) => {
+                return watcher.ask(context, id, question, &params, back);
+            }
             // Many servers ask right after they were greeted.
             (Some(Question::Roots), Whose::Nobodys) => {
                 envelope::response(&id, &Raw::of(&json!({ "roots": [] })))
@@ -95,7 +93,7 @@ impl Desk {
     /// A person has finished what a URL sent them to: told to the call that asked for it.
     pub(crate) fn elicited(&self, params: &Raw) {
         let Some(id) = params.get_text("elicitationId") else { return };
-        if let Some(watcher) = self.calls().values().find(|it| it.lock().elicitations.contains(&id)) {
+        if let Some(watcher) = self.calls().iter().find(|it| it.lock().elicitations.contains(&id)) {
             watcher.events.send(Event::Elicited(params.clone()));
         }
     }
@@ -103,7 +101,7 @@ impl Desk {
     /// The server no longer wants an answer.
     pub(crate) fn withdraw(&self, params: &Raw) {
         let Some(id) = params.get("requestId").and_then(Id::new) else { return };
-        for watcher in self.calls().values() {
+        for watcher in self.calls().iter() {
             watcher.lock().open.retain(|_, it| it.id.key() != id.key());
             watcher.heard.notify_one();
         }
@@ -111,10 +109,10 @@ impl Desk {
 
     /// Calls in flight and questions without an answer.
     pub(crate) fn pending(&self) -> usize {
-        self.calls().values().map(|it| 1 + it.lock().open.len()).sum()
+        self.calls().iter().map(|it| 1 + it.lock().open.len()).sum()
     }
 
-    fn calls(&self) -> MutexGuard<'_, HashMap<u64, Arc<Watcher>>> {
+    fn calls(&self) -> MutexGuard<'_, Vec<Arc<Watcher>>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -131,15 +129,13 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(crate) struct InFlight {
     desk: Arc<Desk>,
-    place: u64,
+    watcher: Arc<Watcher>,
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let watcher = self.desk.calls().remove(&self.place);
-        if let Some(watcher) = watcher {
-            watcher.lock().open.clear();
-        }
+        self.desk.calls().retain(|it| !Arc::ptr_eq(it, &self.watcher));
+        self.watcher.lock().open.clear();
     }
 }
 
@@ -154,7 +150,7 @@ impl Back {
     /// Sends messages in their order, from where nothing may wait.
     pub(crate) fn send_soon(&self, messages: Vec<Bytes>) {
         match self {
-            Self::Outbox(outbox) => messages.into_iter().for_each(|it| outbox.send_soon(it)),
+            Self::Outbox(outbox) => outbox.send_all_soon(messages),
             Self::Post(wire) => wire.post_soon(messages),
         }
     }

@@ -116,7 +116,11 @@ async fn step(name: &'static str, work: impl Future<Output = Result<String, Stri
 }
 
 /// The steps of a conversation, read off how it went.
-pub fn talk(found: &Result<Discovery, Error>) -> Vec<Step> {
+pub fn talk(instance: &Instance, found: &Result<Discovery, Error>) -> Vec<Step> {
+    let answer = match instance.transport {
+        Transport::Http(_) | Transport::Sse(_) => "HTTP",
+        _ => "answer",
+    };
     let good = |name, detail: String| Step { name, ok: true, detail, ms: 0 };
     let bad = |name, detail: String| Step { name, ok: false, detail, ms: 0 };
     match found {
@@ -127,7 +131,7 @@ pub fn talk(found: &Result<Discovery, Error>) -> Vec<Step> {
             };
             let tools = found.lists.iter().find(|it| it.0 == ListKind::Tools).map(|it| &it.1);
             vec![
-                good("answer", found.verdict.evidence.clone()),
+                good(answer, found.verdict.evidence.clone()),
                 good("era", format!("{era}, {}", found.verdict.version)),
                 good("auth", "let in".into()),
                 match tools {
@@ -138,12 +142,12 @@ pub fn talk(found: &Result<Discovery, Error>) -> Vec<Step> {
             ]
         }
         Err(error @ Error::NeedsReauth { .. }) => {
-            vec![good("answer", "the server answered".into()), bad("auth", error.to_string())]
+            vec![good(answer, "the server answered".into()), bad("auth", error.to_string())]
         }
         Err(error @ (Error::Answered { .. } | Error::Server { .. } | Error::Garbled { .. })) => {
-            vec![good("answer", "something answered".into()), bad("era", error.to_string())]
+            vec![good(answer, "something answered".into()), bad("era", error.to_string())]
         }
-        Err(error) => vec![bad("answer", error.to_string())],
+        Err(error) => vec![bad(answer, error.to_string())],
     }
 }
 

@@ -95,7 +95,9 @@ impl Topic {
         match self {
             Self::Lists(announced) => announced.report_all(context),
             Self::Resources(uris) => {
-                uris.iter().for_each(|it| context.report(News::ResourceUpdated { uri: it.clone() }));
+                for uri in uris {
+                    context.report(News::ResourceUpdated { uri: uri.clone() });
+                }
             }
         }
     }

@@ -23,6 +23,7 @@ use toolgrove_wire::{Abilities, Raw};
 
 use self::http::Guest;
 use self::watching::Listens;
+pub(crate) use self::watching::Subscribed;
 use crate::context::Context;
 use crate::desk::{Desk, Watcher};
 use crate::era::{self, Plan, Session, Trust};
@@ -222,6 +223,20 @@ impl Link {
             Kind::Stdio(stdio) => stdio.lines.mux.send_beside(&self.session.speech, &ask),
             Kind::Unix(socket) => socket.lines.mux.send_beside(&self.session.speech, &ask),
             Kind::Sse(sse) => sse.mux.send_beside(&self.session.speech, &ask),
+        }
+    }
+
+    /// Tells a legacy server that its client's roots are others now, if it was told of roots at all.
+    pub(crate) async fn roots_changed(&self) {
+        if self.session.era != Era::Legacy || !self.desk().declared.has(Abilities::ROOTS) {
+            return;
+        }
+        const CHANGED: &str = "notifications/roots/list_changed";
+        match (&self.kind, self.kind.mux()) {
+            (Kind::Http(http), _) => http.notify(CHANGED),
+            // A link that is closed has nobody to tell.
+            (_, Some(mux)) => drop(mux.notify(CHANGED, None).await),
+            _ => {}
         }
     }
 

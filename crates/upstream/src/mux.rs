@@ -58,6 +58,12 @@ impl Outbox {
         let _ = self.0.send(Outbound { id: None, body }).await;
     }
 
+    pub(crate) fn send_all_soon(&self, messages: Vec<Bytes>) {
+        for message in messages {
+            self.send_soon(message);
+        }
+    }
+
     /// Puts a message in from where nothing may wait.
     pub(crate) fn send_soon(&self, body: Bytes) {
         let Err(mpsc::error::TrySendError::Full(outbound)) = self.0.try_send(Outbound { id: None, body })
@@ -340,7 +346,7 @@ impl Drop for Ticket {
         if let (true, OnDrop::Cancel(reason)) = (waited, self.on_drop) {
             let mut last_words = self.watcher.decline_all();
             last_words.push(cancelled(self.id, reason));
-            last_words.into_iter().for_each(|it| self.outbox.send_soon(it));
+            self.outbox.send_all_soon(last_words);
         }
     }
 }

@@ -217,13 +217,21 @@ impl Links for Pool {
         loop {
             let lease = entry.link(&Who::hub(), Patience::BackOff).await?;
             match lease.link.watch(uri).await {
-                Ok(()) => break,
+                Ok(_) => break,
                 Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
         }
         watched.add(uri);
         watched::keep(&entry, &watched);
         Ok(())
+    }
+
+    async fn roots_changed(&self, chat: &str) {
+        let links: Vec<_> = {
+            let entries = self.0.entries.read().unwrap_or_else(PoisonError::into_inner);
+            entries.values().flat_map(|it| it.of_chat(chat)).collect()
+        };
+        join_all(links.iter().map(|it| it.roots_changed())).await;
     }
 
     async fn end_chat(&self, chat: &str) {

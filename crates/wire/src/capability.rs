@@ -80,7 +80,8 @@ impl Abilities {
             abilities = abilities.without(Self::FORM).without(Self::URL);
         }
         if version < Version::V2025_11_25 {
-            abilities = abilities.without(Self::URL).without(Self::SAMPLING_TOOLS).without(Self::SAMPLING_CONTEXT);
+            abilities =
+                abilities.without(Self::URL).without(Self::SAMPLING_TOOLS).without(Self::SAMPLING_CONTEXT);
         }
         abilities
     }
@@ -155,11 +156,16 @@ mod tests {
 
     #[test]
     fn a_revision_has_only_what_it_knew() {
-        let all = Raw::parse(r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}"#)
-            .expect("valid");
+        let all = Raw::parse(
+            r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}"#,
+        )
+        .expect("valid");
         let of = |version| Abilities::read_legacy(&all, version);
         assert_eq!(of(Version::V2025_03_26), Abilities::SAMPLING.with(Abilities::ROOTS));
-        assert_eq!(of(Version::V2025_06_18), Abilities::SAMPLING.with(Abilities::ROOTS).with(Abilities::FORM));
+        assert_eq!(
+            of(Version::V2025_06_18),
+            Abilities::SAMPLING.with(Abilities::ROOTS).with(Abilities::FORM)
+        );
         assert_eq!(of(Version::V2025_11_25), Abilities::read(&all));
     }
 

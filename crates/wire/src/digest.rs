@@ -14,7 +14,8 @@ pub fn of_request(method: &str, target: &str, params: &Raw) -> [u8; 32] {
     text.push(0);
     text.extend_from_slice(target.as_bytes());
     text.push(0);
-    let mut members: Vec<(String, Raw)> = params.members().map(|it| (it.key().into_owned(), it.value())).collect();
+    let mut members: Vec<(String, Raw)> =
+        params.members().map(|it| (it.key().into_owned(), it.value())).collect();
     members.retain(|it| !matches!(it.0.as_str(), "_meta" | "inputResponses" | "requestState"));
     write_members(members, &mut text);
     Sha256::digest(&text).into()
@@ -66,7 +67,12 @@ mod tests {
     fn spelling_does_not_matter() {
         let one = digest(r#"{"name":"t","arguments":{"a":1,"b":["\u0061"]}}"#);
         assert_eq!(one, digest("{ \"arguments\" : {\"b\":[ \"a\" ], \"a\" : 1 },\"name\":\"t\"}"));
-        assert_eq!(one, digest(r#"{"name":"t","_meta":{"x":1},"arguments":{"a":1,"b":["a"]},"requestState":"s","inputResponses":{}}"#));
+        assert_eq!(
+            one,
+            digest(
+                r#"{"name":"t","_meta":{"x":1},"arguments":{"a":1,"b":["a"]},"requestState":"s","inputResponses":{}}"#
+            )
+        );
     }
 
     #[test]

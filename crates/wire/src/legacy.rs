@@ -168,8 +168,10 @@ pub fn form_for_client(schema: &Raw) -> Option<Raw> {
         }
         if let Some(choices) = property.get("oneOf") {
             let values: Vec<Raw> = choices.items().filter_map(|it| it.get("const")).collect();
-            let titles: Vec<Raw> =
-                choices.items().map(|it| it.get("title").or_else(|| it.get("const")).unwrap_or_else(Raw::empty_object)).collect();
+            let titles: Vec<Raw> = choices
+                .items()
+                .map(|it| it.get("title").or_else(|| it.get("const")).unwrap_or_else(Raw::empty_object))
+                .collect();
             let property = Edit::of(&property)
                 .remove("oneOf")
                 .set("enum", Raw::array(&values))
@@ -202,7 +204,11 @@ mod tests {
         let check = |version, before: &'static str, after: &str| {
             assert_eq!(result_for_client(&Raw::parse(before).expect("valid"), version).as_str(), after);
         };
-        check(Version::LATEST, r#"{"structuredContent":[1],"content":[]}"#, r#"{"content":[{"type":"text","text":"[1]"}]}"#);
+        check(
+            Version::LATEST,
+            r#"{"structuredContent":[1],"content":[]}"#,
+            r#"{"content":[{"type":"text","text":"[1]"}]}"#,
+        );
         check(Version::LATEST, r#"{"structuredContent":{"a":1}}"#, r#"{"structuredContent":{"a":1}}"#);
         let link = r#"{"content":[{"type":"resource_link","uri":"a://b","name":"x"}]}"#;
         check(Version::V2025_06_18, link, link);
@@ -227,12 +233,16 @@ mod tests {
 
     #[test]
     fn titled_choices_become_names_and_several_are_refused() {
-        let form = Raw::parse(r#"{"type":"object","properties":{"c":{"type":"string","oneOf":[{"const":"r","title":"Red"}]}}}"#).expect("valid");
+        let form = Raw::parse(
+            r#"{"type":"object","properties":{"c":{"type":"string","oneOf":[{"const":"r","title":"Red"}]}}}"#,
+        )
+        .expect("valid");
         assert_eq!(
             form_for_client(&form).expect("a form").as_str(),
             r#"{"type":"object","properties":{"c":{"type":"string","enum":["r"],"enumNames":["Red"]}}}"#
         );
-        let many = Raw::parse(r#"{"properties":{"c":{"type":"array","items":{"enum":["a"]}}}}"#).expect("valid");
+        let many =
+            Raw::parse(r#"{"properties":{"c":{"type":"array","items":{"enum":["a"]}}}}"#).expect("valid");
         assert!(form_for_client(&many).is_none());
     }
 

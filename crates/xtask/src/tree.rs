@@ -42,12 +42,15 @@ pub(crate) async fn files() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Builds all binaries and tests in the profile the whole test run shares.
+/// Builds all binaries, tests and examples in the profile the whole test run shares.
 ///
 /// Tests are part of it although only the binaries may be wanted: with them, cargo settles on one set of dependency
 /// features, so nothing is compiled twice.
 pub(crate) async fn build() -> Result<()> {
-    Run::new("cargo", ["build", "--workspace", "--bins", "--tests"]).in_folder(root()).run().await
+    Run::new("cargo", ["build", "--workspace", "--bins", "--tests", "--examples"])
+        .in_folder(root())
+        .run()
+        .await
 }
 
 /// Remembers what an installation was made from, so it is only made again when that changed.

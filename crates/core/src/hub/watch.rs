@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Mutex as AsyncMutex;
 use uuid::Uuid;
 
 use super::{Hub, Log, lock};
@@ -33,40 +34,43 @@ impl<L: Links, G: Log> Hub<L, G> {
         if declared.and_then(|it| it.bool()) != Some(true) {
             return Err(Error::Request(format!("`{}` has no resource subscriptions", place.instance.slug)));
         }
-        let watch = Watch { hub: self.clone(), instance: place.instance, uri: place.name };
-        let first = {
-            let mut watched = lock(&self.watched);
-            let count = watched.entry((watch.instance.id, watch.uri.clone())).or_default();
-            *count += 1;
-            *count == 1
-        };
-        if first {
-            self.links.watch(&watch.instance, &watch.uri, Watching::Start).await?;
+        let watchers = self.watchers(&(place.instance.id, place.name.clone()));
+        let mut count = watchers.lock().await;
+        if *count == 0 {
+            self.links.watch(&place.instance, &place.name, Watching::Start).await?;
         }
-        Ok(watch)
+        *count += 1;
+        Ok(Watch { hub: self.clone(), instance: place.instance, uri: place.name })
+    }
+
+    fn watchers(&self, key: &(Uuid, String)) -> Arc<AsyncMutex<usize>> {
+        lock(&self.watched).entry(key.clone()).or_default().clone()
+    }
+
+    /// One client less. Whoever is the last ends the subscription.
+    async fn unwatch(&self, instance: &Arc<Instance>, uri: &str) {
+        let key = (instance.id, uri.to_owned());
+        let watchers = self.watchers(&key);
+        let mut count = watchers.lock().await;
+        *count = count.saturating_sub(1);
+        if *count == 0
+            && let Err(error) = self.links.watch(instance, uri, Watching::Stop).await
+        {
+            tracing::debug!(server = instance.slug, %error, "a resource stays watched");
+        }
+        let idle = *count == 0;
+        drop(count);
+        let mut watched = lock(&self.watched);
+        // Clones are made under this lock: two owners are the table and us.
+        if idle && Arc::strong_count(&watchers) == 2 {
+            watched.remove(&key);
+        }
     }
 }
 
 impl<L: Links, G: Log> Drop for Watch<L, G> {
     fn drop(&mut self) {
-        let key = (self.instance.id, self.uri.clone());
-        let last = {
-            let mut watched = lock(&self.hub.watched);
-            match watched.get_mut(&key) {
-                Some(count) if *count > 1 => {
-                    *count -= 1;
-                    false
-                }
-                _ => watched.remove(&key).is_some(),
-            }
-        };
-        if last {
-            let (hub, instance, uri) = (self.hub.clone(), self.instance.clone(), self.uri.clone());
-            task::spawn("unwatch", async move {
-                if let Err(error) = hub.links.watch(&instance, &uri, Watching::Stop).await {
-                    tracing::debug!(server = instance.slug, %error, "a resource stays watched");
-                }
-            });
-        }
+        let (hub, instance, uri) = (self.hub.clone(), self.instance.clone(), self.uri.clone());
+        task::spawn("unwatch", async move { hub.unwatch(&instance, &uri).await });
     }
 }

@@ -168,7 +168,9 @@ pub async fn add(
     if !server.enabled {
         return Err(Error::ServerOff { server: server.name }.into());
     }
-    let slug = if let Some(slug) = new.slug { slug } else {
+    let slug = if let Some(slug) = new.slug {
+        slug
+    } else {
         let wanted = name::default_slug(&server.endpoint);
         let wanted = if wanted.is_empty() { name::slug_from_name(&server.name) } else { wanted };
         app.free_slug(caller.person, &wanted).await?
@@ -283,7 +285,7 @@ pub async fn doctor(
     if steps.iter().all(|it| it.ok) {
         app.hub.links().close(offer.instance.id).await;
         let found = app.refresh(&offer.instance).await;
-        steps.extend(toolgrove_upstream::doctor::talk(&found));
+        steps.extend(toolgrove_upstream::doctor::talk(&offer.instance, &found));
     }
     let advice = toolgrove_upstream::doctor::advice(&offer.instance, &steps);
     Ok(Json(json!({ "slug": row.slug, "steps": steps, "advice": advice })))

@@ -83,7 +83,9 @@ pub async fn list(
 
 /// A server by id or by name.
 pub async fn find(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, Error> {
-    let found = if let Ok(id) = Uuid::parse_str(word) { app.store.visible_server(caller.person, id).await.map_err(store_error)? } else {
+    let found = if let Ok(id) = Uuid::parse_str(word) {
+        app.store.visible_server(caller.person, id).await.map_err(store_error)?
+    } else {
         let rows = app.store.servers_of(caller.person).await.map_err(store_error)?;
         rows.into_iter().find(|it| it.name == word)
     };

@@ -104,7 +104,9 @@ impl ToolsQuery {
     /// Whether an offer is asked for.
     fn wants(&self, offer: &Offer) -> bool {
         let instance = &offer.instance;
-        self.server.as_ref().is_none_or(|it| it.eq_ignore_ascii_case(&instance.slug) || *it == instance.server_name)
+        self.server
+            .as_ref()
+            .is_none_or(|it| it.eq_ignore_ascii_case(&instance.slug) || *it == instance.server_name)
     }
 }
 
@@ -124,7 +126,8 @@ pub async fn tools(
             let mut list = catalog.list(&View::All, ListKind::Tools, profile)?;
             if wanted.server.is_some() {
                 let offers = catalog.offers().filter(|it| wanted.wants(it));
-                let names: HashSet<&str> = offers.flat_map(|it| it.listed().map(|it| it.public(profile))).collect();
+                let names: HashSet<&str> =
+                    offers.flat_map(|it| it.listed().map(|it| it.public(profile))).collect();
                 let is_wanted = |it: &Raw| it.get_text("name").is_some_and(|it| names.contains(it.as_str()));
                 list = Raw::array(&list.items().filter(is_wanted).collect::<Vec<_>>());
             }

@@ -6,8 +6,8 @@ use serde_json::json;
 use toolgrove_core::Error;
 use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
 use toolgrove_core::event::{Event, Events, ListKind};
-use toolgrove_wire::envelope::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use toolgrove_wire::capability::TASKS;
+use toolgrove_wire::envelope::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use toolgrove_wire::legacy::{self, Version};
 use toolgrove_wire::modern::{self, CacheHint, KEY_ORIGIN, MISSING_CAPABILITY, RequestMeta, ResultKind};
 use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
@@ -100,7 +100,11 @@ pub async fn answer(
     match (client.era, method) {
         (ClientEra::Modern, "server/discover") => Ok(discover(app, client)?),
         (ClientEra::Legacy(_), "ping") => Ok(Raw::empty_object()),
-        _ => Err(Failure::new(404, METHOD_NOT_FOUND, format!("method not found: {method}"))),
+        (era, _) => {
+            // To a legacy client 404 says that its session is over.
+            let status = if era == ClientEra::Modern { 404 } else { 200 };
+            Err(Failure::new(status, METHOD_NOT_FOUND, format!("method not found: {method}")))
+        }
     }
 }
 
@@ -143,6 +147,9 @@ async fn call_answer(
     let mut params = params.unwrap_or_else(Raw::empty_object);
     let mut task_token = None;
     if matches!(method, Method::GetTask | Method::UpdateTask | Method::CancelTask) {
+        if !client.abilities.has(Abilities::TASKS) {
+            return Err(needs(&json!({ "extensions": { TASKS: {} } })));
+        }
         let (token, opened) = task::opened(app, client, &params)?;
         (task_token, params) = (Some(token), opened);
     }
@@ -173,6 +180,9 @@ async fn call_answer(
         Ok(outcome) => outcome,
         // Over MCP a model can correct its own arguments, so they come back as a result.
         Err(error @ Error::Arguments { .. }) => return Ok(in_era(app, client, method, &tool_error(&error))),
+        Err(Error::Server { code: URL_REQUIRED, message, data }) => {
+            return url_required(app, client, method, &params, message, data);
+        }
         Err(error) => return Err(in_words_of(client, method, meta, &error)),
     };
     if client.era != ClientEra::Modern {
@@ -190,6 +200,66 @@ async fn call_answer(
             in_era(app, client, method, &result)
         }
     })
+}
+
+/// The legacy error that sends a person to a page first.
+const URL_REQUIRED: i64 = -32042;
+
+/// A server wants a person to visit a page before the call. Only the last legacy revision knows the error; a modern
+/// client is asked and calls again; everybody else reads where to go.
+fn url_required(
+    app: &App,
+    client: &Client,
+    method: Method,
+    params: &Raw,
+    message: String,
+    data: Option<Raw>,
+) -> Result<Raw, Failure> {
+    if client.era == ClientEra::Legacy(Version::V2025_11_25) {
+        return Err(Failure { rpc: RpcError { code: URL_REQUIRED, message, data }, status: 200 });
+    }
+    let pages: Vec<Raw> =
+        data.and_then(|it| it.get("elicitations")).map(|it| it.items().collect()).unwrap_or_default();
+    if client.era == ClientEra::Modern && client.abilities.has(Abilities::URL) && !pages.is_empty() {
+        let binding = Binding::of(client, method.as_str(), params);
+        let requests = pages.iter().enumerate().map(|(place, page)| {
+            let params = Edit::of(page).remove("elicitationId").set_text("mode", "url").done();
+            let request = Raw::of(&json!({ "method": "elicitation/create" }));
+            (format!("ask-{}", place + 1), Edit::of(&request).set("params", params).done())
+        });
+        let object = Raw::empty_object();
+        let requests: Vec<_> = requests.collect();
+        let requests =
+            requests.iter().fold(Edit::of(&object), |edit, (key, value)| edit.set(key, value.clone())).done();
+        let result = Raw::of(&json!({ "resultType": "input_required", "requestState": "" }));
+        let server = owner(app, client, params);
+        return Ok(park::relay(
+            app,
+            &binding,
+            &server,
+            &Edit::of(&result).set("inputRequests", requests).done(),
+        ));
+    }
+    let links: Vec<String> = pages
+        .iter()
+        .map(|it| {
+            format!(
+                "{}: {}",
+                it.get_text("message").unwrap_or_default(),
+                it.get_text("url").unwrap_or_default()
+            )
+        })
+        .collect();
+    let text = std::iter::once(message).chain(links).collect::<Vec<_>>().join("\n");
+    let result = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
+    Ok(in_era(app, client, method, &Raw::of(&result)))
+}
+
+/// The name of the server a call goes to.
+fn owner(app: &App, client: &Client, params: &Raw) -> String {
+    let name = params.get_text("name").unwrap_or_default();
+    let route = app.hub.catalog(client.caller.person).tool(&client.view, &name);
+    route.map(|it| it.instance.server_name.clone()).unwrap_or_default()
 }
 
 /// An error as this client may see it.
@@ -210,10 +280,20 @@ fn missing_capability(client: &Client, meta: &RequestMeta, data: Option<&Raw>) -
         .map(|it| (it.key().into_owned(), it.value().to_value()))
         .collect();
     if missing.is_empty() || client.era != ClientEra::Modern {
-        return Failure::new(200, INTERNAL_ERROR, "the server wants a capability that cannot be given to it here");
+        return Failure::new(
+            200,
+            INTERNAL_ERROR,
+            "the server wants a capability that cannot be given to it here",
+        );
     }
-    let names: Vec<_> = missing.keys().cloned().collect();
-    let rpc = RpcError::new(MISSING_CAPABILITY, format!("this needs the client capability: {}", names.join(", ")));
+    needs(&missing.into())
+}
+
+/// What a modern client would have to be able to do.
+fn needs(missing: &serde_json::Value) -> Failure {
+    let names: Vec<_> = missing.as_object().into_iter().flatten().map(|it| it.0.clone()).collect();
+    let rpc =
+        RpcError::new(MISSING_CAPABILITY, format!("this needs the client capability: {}", names.join(", ")));
     Failure { rpc: rpc.with_data(&json!({ "requiredCapabilities": missing })), status: 400 }
 }
 
@@ -300,7 +380,11 @@ fn discover(app: &App, client: &Client) -> Result<Raw, Failure> {
 }
 
 /// An event of a running call as the notification a client gets, if it asked for it.
-pub(crate) fn notification(event: Event, era: ClientEra, progress_token: Option<&Raw>) -> Option<bytes::Bytes> {
+pub(crate) fn notification(
+    event: Event,
+    era: ClientEra,
+    progress_token: Option<&Raw>,
+) -> Option<bytes::Bytes> {
     match event {
         Event::Progress(params) => {
             let params = Edit::of(&params).set("progressToken", progress_token?.clone()).done();

@@ -24,17 +24,32 @@ struct Open {
     reply: oneshot::Sender<Result<Raw, RpcError>>,
 }
 
+/// A question on its way to a client.
+pub(super) struct Put {
+    pub(super) request: Bytes,
+    /// The id the hub has given to a page the client is sent to.
+    pub(super) visit: Option<String>,
+}
+
 impl Asks {
     /// The request that puts a question to the client. None when it is answered already, or has no form there.
-    pub(super) fn put(&self, ask: Ask, version: Version) -> Option<Bytes> {
+    pub(super) fn put(&self, ask: Ask, version: Version) -> Option<Put> {
         if ask.question == Question::Roots
             && let Some(roots) = lock(&self.roots).clone()
         {
             let _ = ask.reply.send(Ok(roots));
             return None;
         }
+        let is_page =
+            ask.question == Question::Elicit && ask.params.get_text("mode").as_deref() == Some("url");
+        let visit =
+            (is_page && ask.params.get("elicitationId").is_none()).then(|| Uuid::now_v7().to_string());
         let params = match ask.question {
-            Question::Elicit => elicitation(&ask.signed(), version)?,
+            Question::Elicit if is_page => match &visit {
+                Some(id) => Edit::of(&ask.signed()).set_text("elicitationId", id).done(),
+                None => ask.signed(),
+            },
+            Question::Elicit => form(&ask.signed(), version)?,
             Question::Sample => ask.params.clone(),
             Question::Roots => Raw::empty_object(),
         };
@@ -42,7 +57,7 @@ impl Asks {
         let params = (ask.question != Question::Roots).then_some(params);
         let request = envelope::request(&id, ask.question.method(), params.as_ref());
         lock(&self.open).insert(id.key(), Open { question: ask.question, reply: ask.reply });
-        Some(request)
+        Some(Put { request, visit })
     }
 
     pub(super) fn answered(&self, id: &Id, result: Result<Raw, RpcError>) {
@@ -59,14 +74,8 @@ impl Asks {
     }
 }
 
-/// A form or a link as this revision knows it.
-fn elicitation(params: &Raw, version: Version) -> Option<Raw> {
-    if params.get_text("mode").as_deref() == Some("url") {
-        return Some(match params.get("elicitationId") {
-            Some(_) => params.clone(),
-            None => Edit::of(params).set_text("elicitationId", &Uuid::now_v7().to_string()).done(),
-        });
-    }
+/// A form as this revision knows it.
+fn form(params: &Raw, version: Version) -> Option<Raw> {
     if version >= Version::V2025_11_25 {
         return Some(params.clone());
     }

@@ -17,9 +17,10 @@ use toolgrove_wire::modern::RequestMeta;
 use toolgrove_wire::{Id, Message, Raw, RpcError};
 
 use super::answer::{Client, ClientEra, Failure};
-use super::legacy::{self, Session};
+use super::legacy;
 use super::modern::{self, Started};
 use super::notices::{Notices, Wanted};
+use super::session::{self, Session};
 use super::stream::{Running, unknown_id};
 use crate::App;
 
@@ -114,7 +115,12 @@ impl Conversation {
                 if let View::One { slug } = &self.view {
                     self.app.first_listing(self.caller.person, slug).await;
                 }
-                let session = self.app.sessions.open(self.caller.person, self.view.clone(), version, legacy::abilities(params, version));
+                let session = self.app.sessions.open(
+                    self.caller.person,
+                    self.view.clone(),
+                    version,
+                    legacy::abilities(params, version),
+                );
                 let session = self.session.get_or_init(|| session);
                 legacy::initialized(&self.app, &session.client(self.caller.clone(), self.door), version)
             }
@@ -142,7 +148,7 @@ impl Conversation {
     fn run(&self, id: Id, method: String, params: Option<Raw>) -> Running {
         let session = self.session.get().cloned().unwrap_or_else(|| {
             // A request before `initialize`: answered in our newest legacy words, remembered nowhere.
-            legacy::unlisted(&self.caller, self.view.clone(), Version::LATEST)
+            session::unlisted(&self.caller, self.view.clone(), Version::LATEST)
         });
         let client: Client = session.client(self.caller.clone(), self.door);
         session.start(&self.app, client, id, method, params)
@@ -173,7 +179,7 @@ impl Conversation {
 
     fn notified(&self, method: &str, params: Option<&Raw>) {
         if let Some(session) = self.session.get() {
-            session.notified(method, params);
+            session.notified(&self.app, method, params);
         }
         if method == "notifications/cancelled"
             && let Some(id) = params.and_then(|it| it.get("requestId")).and_then(Id::new)
@@ -212,7 +218,7 @@ impl Conversation {
 impl Drop for Conversation {
     fn drop(&mut self) {
         if let Some(session) = self.session.get() {
-            legacy::close(&self.app, session);
+            session::close(&self.app, session);
         }
         for (_, running) in lock(&self.tasks).drain() {
             running.abort();

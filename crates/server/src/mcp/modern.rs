@@ -11,7 +11,7 @@ use toolgrove_core::call::{Caller, Door, View};
 use toolgrove_core::event::{Events, Progress};
 use toolgrove_core::header;
 use toolgrove_wire::envelope::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
-use toolgrove_wire::modern::{HEADER_MISMATCH, RequestMeta, UNSUPPORTED_VERSION, VERSION};
+use toolgrove_wire::modern::{HEADER_MISMATCH, RequestMeta, UNSUPPORTED_VERSION, VERSION, with_meta};
 use toolgrove_wire::{Abilities, Edit, Id, Raw, RpcError, sse};
 
 use super::answer::{Client, ClientEra, Failure, answer};
@@ -52,6 +52,7 @@ pub async fn respond(
     streams: Streams,
     (id, method, params): (Id, String, Option<Raw>),
 ) -> Response {
+    let params = with_trace(headers, params);
     let meta = RequestMeta::read(params.as_ref());
     let client = client(caller, view, Door::Mcp, &meta);
     let checked =
@@ -75,6 +76,18 @@ pub async fn respond(
     }
 }
 
+/// A trace context may also come as HTTP headers; what stands in `_meta` counts more.
+fn with_trace(headers: &HeaderMap, params: Option<Raw>) -> Option<Raw> {
+    let params = params?;
+    let Some(meta) = params.get("_meta") else { return Some(params) };
+    let missing: Vec<_> = ["traceparent", "tracestate"]
+        .into_iter()
+        .filter(|it| meta.get(it).is_none())
+        .filter_map(|it| Some((it, Raw::string(headers.get(it)?.to_str().ok()?))))
+        .collect();
+    Some(with_meta(&params, &missing))
+}
+
 /// What became of a request that was let in.
 pub(super) enum Started {
     Running(Box<Running>),
@@ -93,9 +106,9 @@ pub(super) fn start(
 ) -> Started {
     let mut params = params.unwrap_or_else(Raw::empty_object);
     let may_ask = matches!(method.as_str(), "tools/call" | "prompts/get" | "resources/read");
-    let binding = Binding::of(&client, &method, &params);
     let responses = params.get("inputResponses").filter(|_| may_ask);
     if let Some(state) = params.get("requestState").filter(|_| may_ask) {
+        let binding = Binding::of(&client, &method, &params);
         match park::returned(app, &binding, &state, responses.as_ref()) {
             Ok(Returned::Parked(resumed)) => {
                 return match resumed.answer(id, meta.progress_token, responses.as_ref()) {
@@ -109,31 +122,52 @@ pub(super) fn start(
                     None => Edit::of(&params).remove("requestState").done(),
                 };
             }
-            Err(failure) => return lost_or_refused(app, &method, failure),
+            // What changes nothing begins anew, with the answers that are there already.
+            Err(failure) if is_lost(&failure) && method != "tools/call" => {
+                params = Edit::of(&params).remove("requestState").done();
+            }
+            Err(failure) => return lost_or_refused(app, failure),
         }
     }
-    let progress = if meta.progress_token.is_some() { Progress::Wanted } else { Progress::Unwanted };
-    let quiet = progress == Progress::Unwanted && meta.log_level.is_none() && !client.abilities.can_be_asked();
+    // A later round may want to be told what the first did not.
+    let has_rounds = client.abilities.can_be_asked() && may_ask;
+    let progress =
+        if meta.progress_token.is_some() || has_rounds { Progress::Wanted } else { Progress::Unwanted };
+    let quiet =
+        progress == Progress::Unwanted && meta.log_level.is_none() && !client.abilities.can_be_asked();
     let (events, heard) = Events::channel(progress);
     let events = if quiet { Events::none() } else { events };
-    let asker = match client.abilities.can_be_asked() && may_ask {
-        true => Asker::Park(Box::new(Parking::new(app, binding, responses.as_ref()))),
-        false => Asker::Nobody,
+    let asker = if has_rounds {
+        let parking = Parking::new(app, &client, &method, &params, responses.as_ref(), events.clone());
+        Asker::Park(Box::new(parking))
+    } else {
+        Asker::Nobody
     };
     let (app, progress_token) = (app.clone(), meta.progress_token.clone());
     let answer = Box::pin(async move { answer(&app, &client, &method, Some(params), &meta, events).await });
-    Started::Running(Box::new(Running { id, era: ClientEra::Modern, progress_token, events: heard, answer, asker }))
+    Started::Running(Box::new(Running {
+        id,
+        era: ClientEra::Modern,
+        progress_token,
+        events: heard,
+        answer,
+        asker,
+        visits: Vec::new(),
+    }))
 }
 
 /// A tool call that was lost with its hub may have had effects: a model is told so in words.
-fn lost_or_refused(app: &App, method: &str, failure: Failure) -> Started {
-    let lost = failure.rpc.data.as_ref().and_then(|it| it.get_text("reason")).as_deref() == Some("lost");
-    if lost && method == "tools/call" {
+fn lost_or_refused(app: &App, failure: Failure) -> Started {
+    if is_lost(&failure) {
         let content = serde_json::json!([{ "type": "text", "text": failure.rpc.message }]);
         let result = Raw::of(&serde_json::json!({ "content": content, "isError": true }));
         return Started::Answered(toolgrove_wire::modern::complete(&result, &app.server_info, None));
     }
     Started::Refused(failure)
+}
+
+fn is_lost(failure: &Failure) -> bool {
+    failure.rpc.data.as_ref().and_then(|it| it.get_text("reason")).as_deref() == Some("lost")
 }
 
 /// `Mcp-Param-*` headers must say what the arguments say.
@@ -149,12 +183,12 @@ fn check_params(
     }
     let name = params.and_then(|it| it.get_text("name")).unwrap_or_default();
     let Ok(route) = app.hub.catalog(client.caller.person).tool(&client.view, &name) else { return Ok(()) };
-    let Some(annotations) = route.tool.annotations() else { return Ok(()) };
+    let annotations = route.tool.annotations();
     let arguments = params.and_then(|it| it.get("arguments")).unwrap_or_else(Raw::empty_object);
     for annotation in annotations {
         let header_name = format!("mcp-param-{}", annotation.name.to_ascii_lowercase());
         let given = single(headers, &header_name)?;
-        if !header::matches(&annotation, &arguments, given.as_deref()) {
+        if !header::matches(annotation, &arguments, given.as_deref()) {
             return Err(mismatch(&format!("header Mcp-Param-{} and the arguments differ", annotation.name)));
         }
     }

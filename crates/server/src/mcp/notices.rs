@@ -16,7 +16,7 @@ use toolgrove_wire::{Id, Raw, envelope};
 use uuid::Uuid;
 
 use super::answer::Client;
-use super::legacy::Session;
+use super::session::Session;
 use crate::{App, Memory};
 
 /// What one stream wants to hear.

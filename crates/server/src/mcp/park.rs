@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use toolgrove_core::call::View;
-use toolgrove_core::event::Ask;
+use toolgrove_core::event::{Ask, Events};
 use toolgrove_core::task;
 use toolgrove_wire::envelope::INVALID_PARAMS;
 use toolgrove_wire::modern::KEY_SERVER;
@@ -58,11 +58,15 @@ pub struct Parking {
     call: Uuid,
     round: u32,
     born: Instant,
-    binding: Binding,
+    client: Client,
+    method: String,
+    params: Raw,
     /// Answers that came before their questions.
     early: HashMap<String, Raw>,
     /// Keys that were given out in this call.
     used: Vec<String>,
+    /// The call's own, to be silent while nobody is there.
+    events: Events,
 }
 
 /// What a state is bound to.
@@ -121,17 +125,32 @@ impl Binding {
 }
 
 impl Parking {
-    pub fn new(app: &Arc<App>, binding: Binding, early: Option<&Raw>) -> Self {
+    pub fn new(
+        app: &Arc<App>,
+        client: &Client,
+        method: &str,
+        params: &Raw,
+        early: Option<&Raw>,
+        events: Events,
+    ) -> Self {
         let early = early.map(|it| it.members().map(|it| (it.key().into_owned(), it.value())).collect());
         Self {
             app: app.clone(),
             call: Uuid::now_v7(),
             round: 0,
             born: Instant::now(),
-            binding,
+            client: client.clone(),
+            method: method.to_owned(),
+            params: params.clone(),
             early: early.unwrap_or_default(),
             used: Vec::new(),
+            events,
         }
+    }
+
+    /// What the states of this call are bound to. Most calls are never parked, so it is made when one is.
+    fn binding(&self) -> Binding {
+        Binding::of(&self.client, &self.method, &self.params)
     }
 
     /// Answers a question whose answer is already there.
@@ -172,7 +191,7 @@ pub(super) fn park(mut running: Running, asks: Vec<Ask>) -> Put {
         .take(ASKS)
         .map(|ask| (parking.key(&ask), ask))
         .collect();
-    if asks.is_empty() || over || !app.lot.has_room(parking.binding.caller) {
+    if asks.is_empty() || over || !app.lot.has_room(parking.client.caller.person) {
         tracing::warn!(call = %parking.call, "a question was declined: too many are open");
         return Put::Answered(running);
     }
@@ -183,15 +202,18 @@ pub(super) fn park(mut running: Running, asks: Vec<Ask>) -> Put {
 fn keep(mut running: Running, asks: Vec<(String, Ask)>) -> Raw {
     let Asker::Park(parking) = &mut running.asker else { return Raw::empty_object() };
     parking.round += 1;
-    let (app, call, caller) = (parking.app.clone(), parking.call, parking.binding.caller);
+    parking.events.pause();
+    let (app, call, caller) = (parking.app.clone(), parking.call, parking.client.caller.person);
+    let binding = parking.binding();
+    let endpoint = binding.endpoint.clone();
     let state = State::Park {
         replica: app.lot.replica.clone(),
         call,
         round: parking.round,
         exp: app.hub.now() + TTL.as_millis() as i64,
-        binding: parking.binding.clone(),
+        binding,
     };
-    let state = app.lot.seal.close(&parking.binding.endpoint, &state).unwrap_or_default();
+    let state = app.lot.seal.close(&endpoint, &state).unwrap_or_default();
     let requests = asks.iter().map(|(key, ask)| {
         let params = Edit::of(&ask.signed()).remove("elicitationId").done();
         let request = Raw::of(&json!({ "method": ask.question.method() }));
@@ -223,7 +245,8 @@ pub fn input_required(
 ) -> Raw {
     let requests: Vec<_> = requests.into_iter().collect();
     let object = Raw::empty_object();
-    let requests = requests.iter().fold(Edit::of(&object), |edit, (key, value)| edit.set(key, value.clone())).done();
+    let requests =
+        requests.iter().fold(Edit::of(&object), |edit, (key, value)| edit.set(key, value.clone())).done();
     let result = Raw::of(&json!({ "resultType": "input_required" }));
     let mut edit = Edit::of(&result)
         .set("inputRequests", requests)
@@ -248,7 +271,12 @@ pub struct Resumed {
 }
 
 /// Opens a state. What is forged, foreign or for another request is refused in one and the same sentence.
-pub fn returned(app: &App, binding: &Binding, state: &Raw, responses: Option<&Raw>) -> Result<Returned, Failure> {
+pub fn returned(
+    app: &App,
+    binding: &Binding,
+    state: &Raw,
+    responses: Option<&Raw>,
+) -> Result<Returned, Failure> {
     if responses.is_some_and(|it| !it.is_object()) {
         return Err(Failure::new(200, INVALID_PARAMS, "inputResponses must be an object"));
     }
@@ -257,7 +285,11 @@ pub fn returned(app: &App, binding: &Binding, state: &Raw, responses: Option<&Ra
     let now = app.hub.now();
     match opened {
         Some(State::Relay { state, exp, binding }) if same(&binding) => {
-            if exp < now { Err(refused("expired")) } else { Ok(Returned::Relay(state)) }
+            if exp < now {
+                Err(refused("expired"))
+            } else {
+                Ok(Returned::Relay(state))
+            }
         }
         Some(State::Park { replica, call, round, exp, binding }) if same(&binding) => {
             if exp < now {
@@ -302,7 +334,10 @@ fn refused(reason: &str) -> Failure {
         "lost" => "the call was lost with the hub that held it; it may have had effects",
         _ => "this requestState was used already",
     };
-    Failure { rpc: RpcError::new(INVALID_PARAMS, message).with_data(&json!({ "reason": reason })), status: 200 }
+    Failure {
+        rpc: RpcError::new(INVALID_PARAMS, message).with_data(&json!({ "reason": reason })),
+        status: 200,
+    }
 }
 
 impl Resumed {
@@ -311,6 +346,9 @@ impl Resumed {
         let Self { mut running, asks } = self;
         running.id = id;
         running.progress_token = progress_token;
+        if let Asker::Park(parking) = &running.asker {
+            parking.events.next_round();
+        }
         let mut open = Vec::new();
         for (key, ask) in asks {
             match responses.and_then(|it| it.get(&key)).filter(|it| ask.question.accepts(it)) {
@@ -331,18 +369,21 @@ pub enum Go {
 /// A modern server's own request for input, for a modern client: its state sealed, its questions signed.
 pub fn relay(app: &App, binding: &Binding, server: &str, result: &Raw) -> Raw {
     let state = State::Relay {
-        state: result.get_text("requestState"),
+        // An empty state is our own: the server gave none.
+        state: result.get_text("requestState").filter(|it| !it.is_empty()),
         exp: app.hub.now() + RELAY_TTL.as_millis() as i64,
         binding: binding.clone(),
     };
     let mut edit = Edit::of(result);
     if result.get("requestState").is_some() {
-        edit = edit.set_text("requestState", &app.lot.seal.close(&binding.endpoint, &state).unwrap_or_default());
+        edit =
+            edit.set_text("requestState", &app.lot.seal.close(&binding.endpoint, &state).unwrap_or_default());
     }
     if let Some(requests) = result.get("inputRequests") {
         let signed: Vec<(String, Raw)> =
             requests.members().map(|it| (it.key().into_owned(), sign(&it.value(), server))).collect();
-        let signed = signed.iter().fold(Edit::of(&requests), |edit, (key, value)| edit.set(key, value.clone())).done();
+        let signed =
+            signed.iter().fold(Edit::of(&requests), |edit, (key, value)| edit.set(key, value.clone())).done();
         edit = edit.set("inputRequests", signed);
     }
     let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);

@@ -47,7 +47,12 @@ struct State {
 
 impl Replays {
     /// Lets a request run on by itself and reads along. The first frame is already there.
-    pub(super) fn record(self: &Arc<Self>, running: Running, first: Bytes, version: Version) -> impl Stream<Item = Bytes> + Send + use<> {
+    pub(super) fn record(
+        self: &Arc<Self>,
+        running: Running,
+        first: Bytes,
+        version: Version,
+    ) -> impl Stream<Item = Bytes> + Send + use<> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let replay = Arc::new(Replay { number, state: Mutex::default(), changed: Notify::new() });
         lock(&self.open).insert(number, replay.clone());

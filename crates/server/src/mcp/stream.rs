@@ -20,9 +20,10 @@ use toolgrove_wire::envelope::{self, UnknownId};
 use toolgrove_wire::{Id, Raw, sse};
 
 use super::answer::{ClientEra, Failure, notification};
-use super::legacy::Session;
+use super::asks;
 use super::notices::Notices;
 use super::park::Parking;
+use super::session::Session;
 
 /// After this long without any frame the stream is opened anyway, so that nobody in between gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -42,6 +43,8 @@ pub struct Running {
     pub events: mpsc::UnboundedReceiver<Event>,
     pub answer: Answering,
     pub asker: Asker,
+    /// The pages a legacy client was sent to in this request, by the ids the hub gave them.
+    pub visits: Vec<String>,
 }
 
 /// Who can be asked something while a request runs.
@@ -74,7 +77,8 @@ impl Running {
                 biased;
                 Some(event) = self.events.recv() => match (event, &self.asker) {
                     (Event::Ask(ask), Asker::Session(session)) => {
-                        if let Some(request) = session.ask(ask) {
+                        if let Some(asks::Put { request, visit }) = session.ask(ask) {
+                            self.visits.extend(visit);
                             return Step::Note(request);
                         }
                     }
@@ -87,7 +91,13 @@ impl Running {
                         }
                     }
                 },
-                result = &mut self.answer => return Step::Final(result),
+                result = &mut self.answer => {
+                    let Some(visit) = self.visits.pop() else { return Step::Final(result) };
+                    // The call is done, so whatever a person was sent away for is too.
+                    self.answer = Box::pin(async move { result });
+                    let params = Raw::of(&serde_json::json!({ "elicitationId": visit }));
+                    return Step::Note(envelope::notification("notifications/elicitation/complete", Some(&params)));
+                }
             }
         }
     }
@@ -148,7 +158,10 @@ impl Running {
         let (id, era) = (self.id.clone(), self.era);
         if streams == Streams::Refused {
             let result = self.finish().await;
-            return json(result.as_ref().err().map_or(200, |it| it.status), Self::final_bytes(&id, era, &result));
+            return json(
+                result.as_ref().err().map_or(200, |it| it.status),
+                Self::final_bytes(&id, era, &result),
+            );
         }
         let (first, rest) = match self.advance(PATIENCE).await {
             (Frame::Final(result), _) => {
@@ -211,7 +224,9 @@ impl Running {
                     let Some(rest) = rest else { return };
                     running = rest;
                 }
-                (Frame::Final(result), _) => return drop(out.send(Self::final_bytes(&id, era, &result)).await),
+                (Frame::Final(result), _) => {
+                    return drop(out.send(Self::final_bytes(&id, era, &result)).await);
+                }
                 (Frame::Quiet, Some(rest)) => running = rest,
                 (Frame::Quiet, None) => return,
             }

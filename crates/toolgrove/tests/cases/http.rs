@@ -47,11 +47,13 @@ async fn hub_with(server: Value) -> Hub {
 }
 
 async fn handshake_order(case: Case) {
-    let server = fixture(Options { revisions: vec!["2025-03-26".into()], no_get: true, ..Options::default() }).await;
+    let server =
+        fixture(Options { revisions: vec!["2025-03-26".into()], no_get: true, ..Options::default() }).await;
     let protocol = case.given["setting"]["protocol"].clone();
     let hub = hub_with(json!({ "url": server.url(), "protocol": protocol })).await;
     hub.call("mcp__s__echo", json!({})).await;
-    let wanted: Vec<String> = case.expect.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();
+    let wanted: Vec<String> =
+        case.expect.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();
     let seen = server.methods();
     let mut rest = seen.iter();
     for step in &wanted {
@@ -138,7 +140,10 @@ async fn rpc_error(case: Case) {
     assert_eq!(seen.get("data"), error.get("data"));
     let problem = text_call(&hub, "mcp__s__rpc_error", error.clone()).await;
     let detail = problem["detail"].as_str().unwrap();
-    assert!(detail.starts_with(&format!("MCP error {}: {}", error["code"], error["message"].as_str().unwrap())), "{detail}");
+    assert!(
+        detail.starts_with(&format!("MCP error {}: {}", error["code"], error["message"].as_str().unwrap())),
+        "{detail}"
+    );
     if let Some(data) = error.get("data") {
         assert!(detail.ends_with(&data.to_string()), "{detail}");
         assert_eq!(&problem["data"]["data"], data);
@@ -161,7 +166,11 @@ async fn scripted(result: Value, list: Value) -> (String, tokio::task::JoinHandl
                     "serverInfo": { "name": "scripted", "version": "1" } }),
                 "tools/list" => list,
                 "tools/call" => result,
-                _ => return Json(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } })),
+                _ => {
+                    return Json(
+                        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } }),
+                    );
+                }
             };
             Json(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
         }
@@ -216,17 +225,25 @@ async fn refresh_keeps_icon(_: Case) {
 
 async fn refresh_keeps_disabled(case: Case) {
     let off = case.given["disabledTools"][0].as_str().unwrap().to_owned();
-    let names: Vec<_> = case.given["refresh"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();
+    let names: Vec<_> =
+        case.given["refresh"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect();
     let tools = |names: &[String]| json!({ "tools": names.iter().map(|it| json!({ "name": it, "inputSchema": { "type": "object" } })).collect::<Vec<_>>() });
     let (before, _first) = scripted(json!({ "content": [] }), tools(std::slice::from_ref(&off))).await;
     let (after, _second) = scripted(json!({ "content": [] }), tools(&names)).await;
     let hub = hub_with(json!({ "url": before })).await;
-    let (status, _) = hub.api(Method::PATCH, &format!("/api/mcp/instances/s/tools/{off}"), json!({ "enabled": false })).await;
+    let (status, _) = hub
+        .api(Method::PATCH, &format!("/api/mcp/instances/s/tools/{off}"), json!({ "enabled": false }))
+        .await;
     assert_eq!(status, 200);
     let (status, _) = hub.api(Method::PATCH, "/api/mcp/servers/s", json!({ "endpoint": after })).await;
     assert_eq!(status, 200);
     let (_, seen) = hub.api(Method::POST, "/api/mcp/instances/s/refresh", Value::Null).await;
-    let states: Vec<_> = seen["tool_list"].as_array().unwrap().iter().map(|it| (it["name"].clone(), it["enabled"].clone())).collect();
+    let states: Vec<_> = seen["tool_list"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["name"].clone(), it["enabled"].clone()))
+        .collect();
     assert_eq!(states, [(json!("a"), json!(false)), (json!("b"), json!(true))]);
     assert_eq!(hub.call(&format!("mcp__s__{off}"), json!({})).await["data"]["code"], "tool.off");
 }
@@ -268,7 +285,8 @@ async fn era_probe(_: Case) {
         let url = refusing(code).await;
         let hub = Hub::start().await;
         let text = json!({ "s": { "url": url } }).to_string();
-        let (_, body) = hub.api(Method::POST, "/api/mcp/import", json!({ "text": text, "save_anyway": true })).await;
+        let (_, body) =
+            hub.api(Method::POST, "/api/mcp/import", json!({ "text": text, "save_anyway": true })).await;
         assert_eq!(body["added"][0]["name"], "s", "{body}");
         let said = body.to_string();
         assert!(!said.contains("initialize"), "{said}");

@@ -54,7 +54,12 @@ async fn aliases(case: Case) {
     for (profile, shown, hidden) in [("double", "mcp__", "mcp_m"), ("single", "mcp_m", "mcp__")] {
         let path = format!("/mcp?names={profile}");
         let list = hub.modern(&path, "tools/list", json!({})).await.json();
-        let names: Vec<_> = list["result"]["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect();
+        let names: Vec<_> = list["result"]["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["name"].as_str().unwrap().to_owned())
+            .collect();
         assert!(names.iter().all(|it| it.starts_with(shown) && !it.starts_with(hidden)), "{names:?}");
     }
     let error = hub.call(&format!("{slug}.echo"), json!({})).await;
@@ -79,15 +84,26 @@ async fn partial_success(case: Case) {
 async fn two_tools(names: &Value) -> String {
     use axum::Json;
     use axum::routing::post;
-    let tools: Vec<_> = names.as_array().unwrap().iter().map(|it| json!({ "name": it, "inputSchema": { "type": "object" } })).collect();
+    let tools: Vec<_> = names
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| json!({ "name": it, "inputSchema": { "type": "object" } }))
+        .collect();
     let reply = move |Json(message): Json<Value>| {
         let tools = tools.clone();
         async move {
             let id = message["id"].clone();
             let result = match message["method"].as_str().unwrap_or_default() {
-                "initialize" => json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "t", "version": "1" } }),
+                "initialize" => {
+                    json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "t", "version": "1" } })
+                }
                 "tools/list" => json!({ "tools": tools }),
-                _ => return Json(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } })),
+                _ => {
+                    return Json(
+                        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } }),
+                    );
+                }
             };
             Json(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
         }
@@ -102,7 +118,10 @@ async fn two_tools(names: &Value) -> String {
 }
 
 async fn duplicate_name(case: Case) {
-    let (first, second) = (Fixture::start(Options::default()).await.unwrap(), Fixture::start(Options::default()).await.unwrap());
+    let (first, second) = (
+        Fixture::start(Options::default()).await.unwrap(),
+        Fixture::start(Options::default()).await.unwrap(),
+    );
     let hub = Hub::start().await;
     let name = case.given["existing"][0].as_str().unwrap();
     hub.import(json!({ name: { "url": first.url() } })).await;
@@ -110,7 +129,8 @@ async fn duplicate_name(case: Case) {
     let text = case.given["text"].as_str().unwrap().replace("http://other/mcp", &second.url());
     let (_, answer) = hub.api(Method::POST, "/api/mcp/import", json!({ "text": text })).await;
     assert_eq!(answer["message_error"], case.expect["message_error"]);
-    let (_, answer) = hub.api(Method::POST, "/api/mcp/import", json!({ "text": text, "replace": true })).await;
+    let (_, answer) =
+        hub.api(Method::POST, "/api/mcp/import", json!({ "text": text, "replace": true })).await;
     assert_eq!(answer["failed"], json!([]), "{answer}");
     let after = hub.get(&format!("/api/mcp/instances/{name}")).await;
     for key in ["id", "slug", "server_id"] {
@@ -123,7 +143,11 @@ async fn duplicate_name(case: Case) {
 
 async fn stored_id(case: Case) {
     let hub = Hub::start().await;
-    let text = case.given["text"].as_str().unwrap().replace("http://a/mcp", "http://127.0.0.1:1/a").replace("http://b/mcp", "http://127.0.0.1:1/b");
+    let text = case.given["text"]
+        .as_str()
+        .unwrap()
+        .replace("http://a/mcp", "http://127.0.0.1:1/a")
+        .replace("http://b/mcp", "http://127.0.0.1:1/b");
     hub.api(Method::POST, "/api/mcp/import", json!({ "text": text, "save_anyway": true })).await;
     let servers = hub.get("/api/mcp/servers").await;
     let ids: Vec<&str> = servers.as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
@@ -140,11 +164,14 @@ async fn export_secrets(case: Case) {
     let path = case.given["GET"].as_str().unwrap();
     let server = Fixture::start(Options::default()).await.unwrap();
     let owner = Hub::start().await;
-    owner.import(json!({ "s": { "url": server.url(), "headers": { "X-Api-Key": "very-secret-value" } } })).await;
+    owner
+        .import(json!({ "s": { "url": server.url(), "headers": { "X-Api-Key": "very-secret-value" } } }))
+        .await;
     assert!(owner.get(path).await.to_string().contains("very-secret-value"));
     assert!(!owner.get("/api/mcp/export?format=bouno").await.to_string().contains("very-secret-value"));
     let other = Hub::start().await;
-    let request = http::Request::get(format!("{}{path}", owner.url)).header("authorization", format!("Bearer {}", other.key));
+    let request = http::Request::get(format!("{}{path}", owner.url))
+        .header("authorization", format!("Bearer {}", other.key));
     let answer = owner.send(request.body(http_body_util::Full::default()).unwrap()).await;
     assert_eq!(answer.status, 401);
     for secret in ["very-secret-value", server.url().as_str()] {
@@ -176,7 +203,9 @@ async fn any_url(case: Case) {
     let body = json!({ "workspaceId": workspace, "name": "nowhere", "endpoint": case.given["url"] });
     let (status, added) = hub.api(Method::POST, "/api/mcp/servers", body).await;
     assert_eq!(status, 201, "{added}");
-    let (status, made) = hub.api(Method::POST, "/api/mcp/instances", json!({ "server_id": "nowhere", "slug": "nowhere" })).await;
+    let (status, made) = hub
+        .api(Method::POST, "/api/mcp/instances", json!({ "server_id": "nowhere", "slug": "nowhere" }))
+        .await;
     assert_eq!(status, 201, "{made}");
     let (_, test) = hub.api(Method::POST, "/api/mcp/servers/nowhere/test", Value::Null).await;
     assert_eq!(test["data"]["success"], false);
@@ -189,7 +218,8 @@ async fn self_update(_: Case) {
     let workspace = hub.get("/api/workspaces").await[0]["id"].clone();
     let body = json!({ "workspaceId": workspace, "name": "a", "endpoint": "https://a.invalid/mcp" });
     assert_eq!(hub.api(Method::POST, "/api/mcp/servers", body.clone()).await.0, 201);
-    let (status, _) = hub.api(Method::PATCH, "/api/mcp/servers/a", json!({ "endpoint": "https://A.invalid/mcp" })).await;
+    let (status, _) =
+        hub.api(Method::PATCH, "/api/mcp/servers/a", json!({ "endpoint": "https://A.invalid/mcp" })).await;
     assert_eq!(status, 200, "its own URL is no clash");
     let mut other = body;
     other["name"] = "b".into();

@@ -3,9 +3,9 @@
 //! `mcp_client_http` and `proxy` are run whole, other files as far as `crates/core/tests/elsewhere.txt` sends them
 //! here. A case without a scenario fails, and so does a scenario without a case.
 
+mod http;
 #[path = "../support/hub.rs"]
 mod hub;
-mod http;
 mod import;
 mod proxy;
 

@@ -23,7 +23,8 @@ const PATH: &str = "/mcp/i/s";
 async fn pair(era: Era) -> (Hub, Running) {
     let server = Fixture::start(Options { era, ..Options::default() }).await.unwrap();
     let hub = Hub::start().await;
-    let imported = hub.import(json!({ "s": { "url": server.url(), "headers": { "X-Own": "instance-auth" } } })).await;
+    let imported =
+        hub.import(json!({ "s": { "url": server.url(), "headers": { "X-Own": "instance-auth" } } })).await;
     assert_eq!(imported["failed"], json!([]), "{imported}");
     (hub, server)
 }
@@ -56,14 +57,22 @@ async fn request_headers(_: Case) {
 }
 
 async fn response_headers(case: Case) {
-    let allowed: Vec<String> = case.expect["at most"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_lowercase()).collect();
+    let allowed: Vec<String> = case.expect["at most"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it.as_str().unwrap().to_lowercase())
+        .collect();
     let transport = ["date", "content-length", "transfer-encoding", "x-accel-buffering", "connection"];
     assert!(case.expect["besides"].as_str().unwrap().contains("Date"));
     let (hub, _server) = pair(Era::Legacy).await;
     let client = hub.legacy(PATH).await;
-    let json = client.post(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "echo" } })).await;
+    let json = client
+        .post(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "echo" } }))
+        .await;
     let params = json!({ "name": "test_tool_with_progress", "_meta": { "progressToken": 1 } });
-    let stream = client.post(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params })).await;
+    let stream =
+        client.post(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params })).await;
     assert_eq!(stream.headers["content-type"], "text/event-stream");
     for answer in [json, stream] {
         for name in answer.headers.keys() {
@@ -81,7 +90,12 @@ async fn accept_forced(case: Case) {
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.headers["content-type"], "application/json");
     for seen in server.log().into_iter().filter(|it| it.http.as_deref() == Some("POST")) {
-        let accepts: Vec<_> = seen.headers.iter().filter(|it| it.0.eq_ignore_ascii_case("accept")).map(|it| it.1.clone()).collect();
+        let accepts: Vec<_> = seen
+            .headers
+            .iter()
+            .filter(|it| it.0.eq_ignore_ascii_case("accept"))
+            .map(|it| it.1.clone())
+            .collect();
         assert_eq!(accepts, ["application/json, text/event-stream"]);
     }
 }
@@ -92,7 +106,11 @@ async fn server_disabled(case: Case) {
     server.clear_log();
     let answer = hub.modern(PATH, "tools/call", json!({ "name": "echo" })).await;
     check(&case, answer.status, &answer.json());
-    assert!(server.log().iter().all(|it| it.http.as_deref() == Some("DELETE")), "nothing is asked of it: {:?}", server.methods());
+    assert!(
+        server.log().iter().all(|it| it.http.as_deref() == Some("DELETE")),
+        "nothing is asked of it: {:?}",
+        server.methods()
+    );
 }
 
 fn check(case: &Case, status: u16, message: &Value) {
@@ -140,7 +158,8 @@ async fn resources_prompts(_: Case) {
         let (hub, server) = pair(era).await;
         let client = hub.legacy(PATH).await;
         let prompts = client.request("prompts/list", json!({})).await;
-        let names: Vec<_> = prompts["result"]["prompts"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+        let names: Vec<_> =
+            prompts["result"]["prompts"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
         assert!(names.contains(&json!("test_simple_prompt")), "{names:?}");
         let prompt = client.request("prompts/get", json!({ "name": "test_simple_prompt" })).await;
         assert!(prompt["result"]["messages"][0]["content"]["text"].is_string(), "{prompt}");
@@ -148,7 +167,8 @@ async fn resources_prompts(_: Case) {
         assert!(resources.to_string().contains("\"test://static-text\""), "{resources}");
         let read = client.request("resources/read", json!({ "uri": "test://static-text" })).await;
         assert_eq!(read["result"]["contents"][0]["uri"], "test://static-text", "{read}");
-        let last = server.log().into_iter().rev().find(|it| it.method.as_deref() == Some("resources/read")).unwrap();
+        let last =
+            server.log().into_iter().rev().find(|it| it.method.as_deref() == Some("resources/read")).unwrap();
         assert!(last.body.contains("\"uri\":\"test://static-text\""), "{}", last.body);
     }
 }

@@ -29,7 +29,8 @@ async fn slugs(hub: &Hub) -> Vec<String> {
 }
 
 async fn until_listed(hub: &Hub, expected: &[&str]) {
-    eventually(&format!("{expected:?} are listed"), async || (slugs(hub).await == expected).then_some(())).await;
+    eventually(&format!("{expected:?} are listed"), async || (slugs(hub).await == expected).then_some(()))
+        .await;
 }
 
 #[tokio::test]
@@ -41,16 +42,26 @@ async fn servers_come_change_and_go_with_the_files_while_the_hub_runs() {
     // Added.
     write(&hub, "mcp.json", &mcp_json(json!({ "json": { "url": one.url() } })));
     until_listed(&hub, &["json", "toml"]).await;
-    write(&hub, "toolgrove.toml", &format!("[server.toml]\nurl = \"{0}\"\n[server.more]\nurl = \"{0}\"\n", one.url()));
+    write(
+        &hub,
+        "toolgrove.toml",
+        &format!("[server.toml]\nurl = \"{0}\"\n[server.more]\nurl = \"{0}\"\n", one.url()),
+    );
     until_listed(&hub, &["json", "more", "toml"]).await;
 
     // Changed: calls go to the new place.
-    write(&hub, "mcp.json", &mcp_json(json!({ "json": { "url": two.url(), "headers": { "X-Own": "from-file" } } })));
+    write(
+        &hub,
+        "mcp.json",
+        &mcp_json(json!({ "json": { "url": two.url(), "headers": { "X-Own": "from-file" } } })),
+    );
     eventually("calls go to the second server", async || {
         two.clear_log();
         hub.call("mcp__json__echo", json!({})).await;
         let seen = two.log();
-        seen.iter().any(|it| it.method.as_deref() == Some("tools/call") && it.header("x-own") == Some("from-file")).then_some(())
+        seen.iter()
+            .any(|it| it.method.as_deref() == Some("tools/call") && it.header("x-own") == Some("from-file"))
+            .then_some(())
     })
     .await;
 
@@ -78,7 +89,10 @@ async fn a_broken_file_changes_nothing_and_is_named() {
     ] {
         let before = hub.log().matches(said).count();
         write(&hub, file, content);
-        eventually(&format!("`{content}` is named"), async || (hub.log().matches(said).count() > before).then_some(())).await;
+        eventually(&format!("`{content}` is named"), async || {
+            (hub.log().matches(said).count() > before).then_some(())
+        })
+        .await;
         assert_eq!(slugs(&hub).await, ["json", "toml"], "{content}");
         assert_eq!(text(&hub.call("mcp__json__echo", json!({})).await), "{}");
         assert_eq!(text(&hub.call("mcp__toml__echo", json!({})).await), "{}");
@@ -128,7 +142,11 @@ async fn what_a_person_switched_off_stays_off_when_the_file_is_read_again() {
     let hub = Hub::start_with(&format!("[server.s]\nurl = \"{}\"\n", server.url())).await;
     until_listed(&hub, &["s"]).await;
     hub.api(http::Method::PATCH, "/api/mcp/instances/s/tools/big", json!({ "enabled": false })).await;
-    write(&hub, "toolgrove.toml", &format!("[server.s]\nurl = \"{}\"\n[server.t]\nurl = \"{0}\"\n", server.url()));
+    write(
+        &hub,
+        "toolgrove.toml",
+        &format!("[server.s]\nurl = \"{}\"\n[server.t]\nurl = \"{0}\"\n", server.url()),
+    );
     until_listed(&hub, &["s", "t"]).await;
     assert!(!hub.tools().await.contains(&"mcp__s__big".into()));
     let hub = Hub::start_in(hub.stop().await).await;

@@ -96,7 +96,11 @@ pub(crate) async fn scripted(tools: Value) -> String {
                     "serverInfo": { "name": "scripted", "version": "1" } }),
                 "tools/list" => json!({ "tools": tools }),
                 "tools/call" => json!({ "content": [{ "type": "text", "text": message["params"]["name"] }] }),
-                _ => return Json(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } })),
+                _ => {
+                    return Json(
+                        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } }),
+                    );
+                }
             };
             Json(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
         }
@@ -110,7 +114,9 @@ pub(crate) async fn scripted(tools: Value) -> String {
 }
 
 /// Runs something beside the test; it ends with the test.
-pub(crate) fn beside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> tokio::task::JoinHandle<T> {
+pub(crate) fn beside<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> tokio::task::JoinHandle<T> {
     #[expect(clippy::disallowed_methods, reason = "a test has no tree of tasks")]
     tokio::spawn(work)
 }

@@ -1,10 +1,14 @@
 //! What a healthy server notices of the hub: one connection that is kept, no needless questions, calls that may take long.
 
-use serde_json::json;
-use toolgrove_fixture::{Era, Options};
+use std::process::Stdio;
 
-use crate::grove::{ERAS, over_http, over_stdio, refusal, text};
-use crate::hub::Hub;
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+use toolgrove_fixture::{Era, Kind, Options};
+
+use crate::grove::{ERAS, add, fixture, hub_with, over_http, over_stdio, refusal, text};
+use crate::hub::{Hub, fixture_program, stdio_fixture};
 
 #[tokio::test]
 async fn calls_share_one_connection_and_ask_for_no_lists() {
@@ -13,7 +17,10 @@ async fn calls_share_one_connection_and_ask_for_no_lists() {
         hub.call("mcp__s__echo", json!({})).await;
         server.clear_log();
         for number in 0..50 {
-            assert_eq!(text(&hub.call("mcp__s__echo", json!({ "n": number })).await), format!("{{\"n\":{number}}}"));
+            assert_eq!(
+                text(&hub.call("mcp__s__echo", json!({ "n": number })).await),
+                format!("{{\"n\":{number}}}")
+            );
         }
         let methods = server.methods();
         assert_eq!(methods.iter().filter(|it| *it == "tools/call").count(), 50);
@@ -37,7 +44,7 @@ async fn a_call_may_take_longer_than_the_limit_as_long_as_it_reports_progress() 
     let limits = "[limits]\ncall_timeout_ms = 1000\n";
     for era in ["legacy", "modern"] {
         let hub = Hub::start_with(limits).await;
-        crate::grove::add(&hub, json!({ "s": crate::hub::stdio_fixture(&["--era", era]) })).await;
+        add(&hub, json!({ "s": stdio_fixture(&["--era", era]) })).await;
         // Reports every 500 ms.
         let params = json!({ "name": "mcp__s__sleep", "arguments": { "ms": 2000 }, "_meta": { "progressToken": "p" } });
         let answer = hub.modern("/mcp", "tools/call", params).await.json();
@@ -50,18 +57,15 @@ async fn a_call_may_take_longer_than_the_limit_as_long_as_it_reports_progress() 
 }
 
 #[tokio::test]
-async fn a_client_that_wants_no_progress_may_wait_as_long() {
-    let hub = Hub::start_with("[limits]\ncall_timeout_ms = 1000\n").await;
-    crate::grove::add(&hub, json!({ "s": crate::hub::stdio_fixture(&[]) })).await;
-    assert_eq!(text(&hub.call("mcp__s__sleep", json!({ "ms": 2000 })).await), "slept 2000 ms");
-}
-
-#[tokio::test]
 async fn pages_of_a_list_are_followed() {
     for era in [Era::Legacy, Era::Modern] {
-        let (hub, server) = over_http(Options { era, tools: 25, page_size: Some(7), ..Options::default() }).await;
+        let (hub, server) =
+            over_http(Options { era, tools: 25, page_size: Some(7), ..Options::default() }).await;
         let tools = hub.tools().await;
-        assert!(tools.contains(&"mcp__s__tool_0024".into()) && tools.contains(&"mcp__s__echo".into()), "{tools:?}");
+        assert!(
+            tools.contains(&"mcp__s__tool_0024".into()) && tools.contains(&"mcp__s__echo".into()),
+            "{tools:?}"
+        );
         assert!(server.methods().iter().filter(|it| *it == "tools/list").count() > 3);
     }
 }
@@ -71,4 +75,62 @@ async fn five_hundred_tools_of_one_server_are_all_listed_and_called() {
     let hub = over_stdio(&["--tools", "500"]).await;
     assert!(hub.tools().await.len() > 500);
     assert_eq!(text(&hub.call("mcp__s__tool_0499", json!({})).await), "tool_0499 was called");
+}
+
+#[tokio::test]
+async fn a_server_behind_a_unix_socket_is_used_over_http_and_in_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let hub = Hub::start().await;
+    let http = folder.path().join("http.sock");
+    let _server =
+        fixture(Options { kind: Kind::UnixHttp, path: Some(http.clone()), ..Options::default() }).await;
+    let lines = folder.path().join("lines.sock");
+    let mut process = Command::new(fixture_program())
+        .args(["unix", "--path"])
+        .arg(&lines)
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    BufReader::new(process.stdout.take().unwrap()).lines().next_line().await.unwrap().expect("it listens");
+    add(
+        &hub,
+        json!({
+            "http": { "url": format!("unix://{}#/mcp", http.display()) },
+            "lines": { "url": format!("unix://{}", lines.display()), "framing": "lines" },
+        }),
+    )
+    .await;
+    for slug in ["http", "lines"] {
+        assert_eq!(
+            text(&hub.call(&format!("mcp__{slug}__echo"), json!({ "a": 1 })).await),
+            "{\"a\":1}",
+            "{slug}"
+        );
+    }
+    let refused = hub.import(json!({ "pipe": { "url": "pipe:///pipe/x" } })).await;
+    let said = refused["failed"][0]["error"].as_str().unwrap_or_else(|| panic!("{refused}"));
+    assert!(said.contains("Windows"), "{said}");
+}
+
+#[tokio::test]
+async fn a_process_that_takes_its_time_to_start_works() {
+    for era in ["legacy", "modern"] {
+        // Longer than a probe waits for its answer.
+        let script = format!("sleep 4; exec '{}' stdio --era {era}", fixture_program());
+        let hub = hub_with(json!({ "s": { "command": "sh", "args": ["-c", script] } })).await;
+        assert_eq!(text(&hub.call("mcp__s__echo", json!({})).await), "{}", "{era}");
+        assert_eq!(hub.get("/api/mcp/instances/s").await["era"]["era"], era);
+    }
+}
+
+#[tokio::test]
+async fn a_catalogue_says_how_old_it_is_and_keeps_its_age_over_a_restart() {
+    let (hub, _server) = over_http(Options::default()).await;
+    let age = hub.get("/api/mcp/instances/s").await["age_s"].clone();
+    assert!(age.as_i64().is_some_and(|it| (0..60).contains(&it)), "{age}");
+    let dir = hub.stop().await;
+    let hub = Hub::start_in(dir).await;
+    let age = hub.get("/api/mcp/instances/s").await["age_s"].clone();
+    assert!(age.as_i64().is_some_and(|it| (0..60).contains(&it)), "{age}");
 }

@@ -1,5 +1,8 @@
 //! The whole hub, as its users meet it: the built binary between real clients and real servers.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bad_messages;
 mod bad_servers;
 mod doors;
 mod files;

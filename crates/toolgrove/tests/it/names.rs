@@ -62,7 +62,11 @@ async fn a_list_shows_one_form_and_calls_take_both() {
     for name in ["mcp__s__echo", "mcp_s__echo"] {
         assert_eq!(text(&hub.call(name, json!({ "a": 1 })).await), "{\"a\":1}");
     }
-    assert_eq!(hub.call("echo", json!({})).await["code"], -32602, "a raw name belongs to one instance's endpoint");
+    assert_eq!(
+        hub.call("echo", json!({})).await["code"],
+        -32602,
+        "a raw name belongs to one instance's endpoint"
+    );
     let raw = hub.modern("/mcp/i/s", "tools/call", json!({ "name": "echo", "arguments": {} })).await.json();
     assert_eq!(text(&raw["result"]), "{}");
 }

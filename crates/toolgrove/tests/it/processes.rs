@@ -22,7 +22,8 @@ struct Process {
 
 /// Every process that is alive now; what only waits to be collected is not.
 fn processes() -> Vec<Process> {
-    let numbers = fs::read_dir("/proc").unwrap().flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
+    let numbers =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
     numbers.filter_map(process).collect()
 }
 
@@ -53,7 +54,8 @@ fn descendants(pid: u32) -> BTreeSet<Process> {
 
 async fn all_gone(family: &BTreeSet<Process>) {
     eventually("every process is gone", async || {
-        let left: Vec<_> = family.iter().filter(|it| process(it.pid).is_some_and(|now| now.started == it.started)).collect();
+        let left: Vec<_> =
+            family.iter().filter(|it| process(it.pid).is_some_and(|now| now.started == it.started)).collect();
         left.is_empty().then_some(())
     })
     .await;
@@ -124,7 +126,10 @@ async fn a_hub_killed_under_load_leaves_no_process_no_damage_and_knows_its_tools
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let hub = Hub::start_in(dir).await;
     assert_eq!(hub.tools().await, listed);
-    assert!(hub.get("/api/calls?limit=1000").await.as_array().unwrap().len() > 100, "finished calls are kept");
+    assert!(
+        hub.get("/api/calls?limit=1000").await.as_array().unwrap().len() > 100,
+        "finished calls are kept"
+    );
     let doctor = command(hub.dir.path()).args(["doctor", "--json"]).output().await.unwrap();
     let found: serde_json::Value = serde_json::from_slice(&doctor.stdout).unwrap();
     let database = found["checks"].as_array().unwrap().iter().find(|it| it["name"] == "database").unwrap();
@@ -133,7 +138,8 @@ async fn a_hub_killed_under_load_leaves_no_process_no_damage_and_knows_its_tools
 
 /// One call after the other for as long as the hub answers.
 async fn hammer(url: String, key: String, body: String) {
-    let client = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new()).build_http();
+    let client =
+        hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new()).build_http();
     loop {
         let request = http::Request::post(format!("{url}/api/mcp/call"))
             .header("authorization", format!("Bearer {key}"))
@@ -147,9 +153,11 @@ async fn hammer(url: String, key: String, body: String) {
 
 #[tokio::test]
 async fn a_hub_that_is_stopped_leaves_nothing_behind() {
-    let (hub, family) = busy_hub(json!({ "a": stdio_fixture(&[]), "b": stdio_fixture(&[]), "c": stdio_fixture(&[]) })).await;
+    let (hub, family) =
+        busy_hub(json!({ "a": stdio_fixture(&[]), "b": stdio_fixture(&[]), "c": stdio_fixture(&[]) })).await;
     let dir = hub.stop().await;
-    let left: Vec<_> = family.iter().filter(|it| process(it.pid).is_some_and(|now| now.started == it.started)).collect();
+    let left: Vec<_> =
+        family.iter().filter(|it| process(it.pid).is_some_and(|now| now.started == it.started)).collect();
     assert!(left.is_empty(), "when the hub has ended, all have: {left:?}");
     assert!(!dir.path().join("data/hub.sock").exists());
     check_database(dir.path()).await;
@@ -176,7 +184,8 @@ async fn one_process_serves_every_client() {
     for era in ["legacy", "modern"] {
         let hub = over_stdio(&["--era", era]).await;
         let pid = server_pid(&hub, "s").await;
-        let clients = join_all((0..8).map(|it| hub.legacy(if it % 2 == 0 { "/mcp" } else { "/mcp/i/s" }))).await;
+        let clients =
+            join_all((0..8).map(|it| hub.legacy(if it % 2 == 0 { "/mcp" } else { "/mcp/i/s" }))).await;
         for (number, client) in clients.iter().enumerate() {
             let tool = if number % 2 == 0 { "mcp__s__pid" } else { "pid" };
             assert_eq!(client.call(tool, json!({})).await["structuredContent"]["pid"], pid, "{era}");
@@ -250,5 +259,8 @@ async fn a_program_that_is_not_there_is_named() {
     let hub = Hub::start().await;
     let imported = hub.import(json!({ "s": { "command": "no-such-program-anywhere", "args": [] } })).await;
     let failed = imported["failed"][0]["error"].as_str().unwrap_or_else(|| panic!("{imported}"));
-    assert!(failed.starts_with("cannot reach `s`: ") && failed.contains("no-such-program-anywhere"), "{failed}");
+    assert!(
+        failed.starts_with("cannot reach `s`: ") && failed.contains("no-such-program-anywhere"),
+        "{failed}"
+    );
 }

@@ -19,7 +19,12 @@ async fn rows(hub: &Hub) -> Vec<(String, String, String, Option<String>)> {
     rows.iter()
         .map(|it| {
             assert!(it["ms"].as_f64().is_some_and(|it| it >= 0.0) && it["started_at"].is_i64(), "{it}");
-            (word(it, "door").unwrap(), word(it, "tool").unwrap(), word(it, "outcome").unwrap(), word(it, "error_code"))
+            (
+                word(it, "door").unwrap(),
+                word(it, "tool").unwrap(),
+                word(it, "outcome").unwrap(),
+                word(it, "error_code"),
+            )
         })
         .collect()
 }
@@ -83,7 +88,9 @@ async fn every_call_leaves_one_row_however_it_ends() {
         ];
         let expected: Vec<_> = expected
             .iter()
-            .map(|(tool, outcome, code)| (door.to_owned(), (*tool).to_owned(), (*outcome).to_owned(), code.map(str::to_owned)))
+            .map(|(tool, outcome, code)| {
+                (door.to_owned(), (*tool).to_owned(), (*outcome).to_owned(), code.map(str::to_owned))
+            })
             .collect();
         let found = eventually("the cancelled call has its row", async || {
             let rows = rows(&hub).await;
@@ -105,12 +112,29 @@ async fn prompts_resources_and_completions_are_recorded_too() {
         hub.modern("/mcp", "prompts/get", json!({ "name": "mcp__s__test_simple_prompt" })).await;
         hub.modern("/mcp", "resources/read", json!({ "uri": "toolgrove://s/test://static-text" })).await;
         let reference = json!({ "type": "ref/prompt", "name": "mcp__s__test_prompt_with_arguments" });
-        hub.modern("/mcp", "completion/complete", json!({ "ref": reference, "argument": { "name": "arg1", "value": "" } })).await;
+        hub.modern(
+            "/mcp",
+            "completion/complete",
+            json!({ "ref": reference, "argument": { "name": "arg1", "value": "" } }),
+        )
+        .await;
         let calls = hub.get("/api/calls").await;
-        let mut methods: Vec<_> = calls.as_array().unwrap().iter().map(|it| (it["method"].clone(), it["outcome"].clone())).collect();
+        let mut methods: Vec<_> = calls
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| (it["method"].clone(), it["outcome"].clone()))
+            .collect();
         methods.reverse();
         let done = json!("done");
-        assert_eq!(methods, [(json!("prompts/get"), done.clone()), (json!("resources/read"), done.clone()), (json!("completion/complete"), done)]);
+        assert_eq!(
+            methods,
+            [
+                (json!("prompts/get"), done.clone()),
+                (json!("resources/read"), done.clone()),
+                (json!("completion/complete"), done)
+            ]
+        );
     }
 }
 
@@ -129,7 +153,11 @@ async fn a_clean_stop_loses_no_row_of_a_thousand() {
     let first = hub.get("/api/calls?limit=600").await;
     let last = first.as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned();
     let rest = hub.get(&format!("/api/calls?limit=1000&before={last}")).await;
-    let mut ids: Vec<_> = [&first, &rest].iter().flat_map(|it| it.as_array().unwrap()).map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+    let mut ids: Vec<_> = [&first, &rest]
+        .iter()
+        .flat_map(|it| it.as_array().unwrap())
+        .map(|it| it["id"].as_str().unwrap().to_owned())
+        .collect();
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 1000);
@@ -139,7 +167,9 @@ async fn a_clean_stop_loses_no_row_of_a_thousand() {
 async fn a_stop_in_the_middle_of_calls_still_records_them() {
     let (hub, server) = over_http(Options::default()).await;
     server.clear_log();
-    let calls = futures::future::join_all((0..5).map(|_| hub.modern("/mcp", "tools/call", json!({ "name": "mcp__s__sleep", "arguments": { "ms": 600_000 } }))));
+    let calls = futures::future::join_all((0..5).map(|_| {
+        hub.modern("/mcp", "tools/call", json!({ "name": "mcp__s__sleep", "arguments": { "ms": 600_000 } }))
+    }));
     let pid = rustix::process::Pid::from_raw(hub.pid().try_into().unwrap()).unwrap();
     {
         tokio::pin!(calls);
@@ -172,11 +202,16 @@ fn samples(text: &str, name: &str) -> BTreeMap<String, f64> {
 async fn the_numbers_tell_calls_that_succeeded_failed_and_were_cancelled() {
     let (mut server, mut gone) = (fixture(Options::default()).await, fixture(Options::default()).await);
     let off = fixture(Options::default()).await;
-    let hub = hub_with(json!({ "s": { "url": server.url() }, "gone": { "url": gone.url() }, "off": { "url": off.url() } })).await;
+    let hub = hub_with(
+        json!({ "s": { "url": server.url() }, "gone": { "url": gone.url() }, "off": { "url": off.url() } }),
+    )
+    .await;
     hub.api(Method::PATCH, "/api/mcp/instances/off", json!({ "enabled": false })).await;
     all_ends(&hub, &mut server, &mut gone, "mcp").await;
     hub.call("mcp__s__echo", json!({})).await;
-    let key = |server: &str, outcome: &str| format!("kind=\"streamable_http\",outcome=\"{outcome}\",server=\"{server}\"");
+    let key = |server: &str, outcome: &str| {
+        format!("kind=\"streamable_http\",outcome=\"{outcome}\",server=\"{server}\"")
+    };
     let metrics = eventually("the cancelled call is counted", async || {
         let text = hub.ask(Method::GET, "/metrics", &[], "").await.text();
         samples(&text, "toolgrove_calls_total").contains_key(&key("s", "cancelled")).then_some(text)
@@ -194,7 +229,14 @@ async fn the_numbers_tell_calls_that_succeeded_failed_and_were_cancelled() {
     }
     assert!((calls.values().sum::<f64>() - 9.0).abs() < 0.1, "each call once: {calls:#?}");
     let errors = samples(&metrics, "toolgrove_call_errors_total");
-    for code in ["server.error", "call.arguments", "tool.unknown", "instance.off", "link.unreachable", "call.cancelled"] {
+    for code in [
+        "server.error",
+        "call.arguments",
+        "tool.unknown",
+        "instance.off",
+        "link.unreachable",
+        "call.cancelled",
+    ] {
         assert_eq!(errors.get(&format!("code=\"{code}\"")), Some(&1.0), "{code}: {errors:#?}");
     }
     let counted = samples(&metrics, "toolgrove_call_seconds_count");

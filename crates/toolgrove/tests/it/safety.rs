@@ -60,7 +60,11 @@ async fn without_the_right_key_every_door_is_shut() {
             assert_eq!(answer.json()["code"], "auth.missing", "{path}");
         }
         let query = format!("{path}{}key={}", if path.contains('?') { '&' } else { '?' }, hub.key);
-        assert_eq!(knock(&hub, method.clone(), &query, &[]).await.status, 401, "a key in an address is no key");
+        assert_eq!(
+            knock(&hub, method.clone(), &query, &[]).await.status,
+            401,
+            "a key in an address is no key"
+        );
     }
     let healthz = knock(&hub, Method::GET, "/healthz", &[]).await;
     assert_eq!((healthz.status, healthz.text().trim()), (200, "ok"), "whether it lives is no secret");
@@ -75,15 +79,21 @@ async fn a_name_that_is_not_the_hubs_is_refused_even_with_the_key() {
     let evil = format!("evil.example:{port}");
     let suffix = format!("127.0.0.1.evil.example:{port}");
     let prefix = format!("localhost:{port}.evil.example");
-    for (method, path) in DOORS.into_iter().chain([(Method::GET, "/metrics"), (Method::GET, "/healthz"), (Method::GET, "/ui/login?code=x")]) {
+    for (method, path) in DOORS.into_iter().chain([
+        (Method::GET, "/metrics"),
+        (Method::GET, "/healthz"),
+        (Method::GET, "/ui/login?code=x"),
+    ]) {
         for host in [evil.as_str(), &suffix, &prefix, &other_port, "127.0.0.1", "localhost"] {
-            let answer = knock(&hub, method.clone(), path, &[("host", host), ("authorization", &bearer)]).await;
+            let answer =
+                knock(&hub, method.clone(), path, &[("host", host), ("authorization", &bearer)]).await;
             assert_eq!(answer.status, 403, "{method} {path} as {host}: {}", answer.text());
             assert_eq!(answer.json()["code"], "auth.origin");
         }
     }
     for host in [format!("localhost:{port}"), format!("LOCALHOST:{port}"), format!("[::1]:{port}")] {
-        let answer = knock(&hub, Method::GET, "/api/status", &[("host", &host), ("authorization", &bearer)]).await;
+        let answer =
+            knock(&hub, Method::GET, "/api/status", &[("host", &host), ("authorization", &bearer)]).await;
         assert_eq!(answer.status, 200, "{host}: {}", answer.text());
     }
 }
@@ -109,13 +119,15 @@ async fn a_page_of_another_origin_is_refused_even_with_the_key() {
     ];
     for (method, path) in DOORS {
         for origin in &foreign {
-            let answer = knock(&hub, method.clone(), path, &[("origin", origin), ("authorization", &bearer)]).await;
+            let answer =
+                knock(&hub, method.clone(), path, &[("origin", origin), ("authorization", &bearer)]).await;
             assert_eq!(answer.status, 403, "{method} {path} from `{origin}`: {}", answer.text());
             assert!(!answer.headers.contains_key("access-control-allow-origin"));
         }
     }
     let own = format!("http://127.0.0.1:{port}");
-    let answer = knock(&hub, Method::GET, "/api/status", &[("origin", &own), ("authorization", &bearer)]).await;
+    let answer =
+        knock(&hub, Method::GET, "/api/status", &[("origin", &own), ("authorization", &bearer)]).await;
     assert_eq!(answer.status, 200);
 }
 
@@ -129,7 +141,10 @@ fn sign_in(hub: &Hub) -> String {
 #[tokio::test]
 async fn the_sign_in_link_works_once_and_its_cookie_only_for_our_own_page() {
     let hub = Hub::start().await;
-    let link = crate::grove::eventually("the link is printed", async || hub.output().contains("/ui/login").then(|| sign_in(&hub))).await;
+    let link = crate::grove::eventually("the link is printed", async || {
+        hub.output().contains("/ui/login").then(|| sign_in(&hub))
+    })
+    .await;
     assert_eq!(knock(&hub, Method::GET, "/ui/login?code=guess", &[]).await.status, 401);
     let first = knock(&hub, Method::GET, &link, &[]).await;
     assert_eq!((first.status, &first.headers["location"]), (303, &"/ui/".parse().unwrap()));
@@ -179,7 +194,11 @@ const FROM_ENV: &str = "outer-value-1337-very-secret";
 
 #[tokio::test]
 async fn a_secret_is_told_to_its_server_and_to_nobody_else() {
-    let server = fixture(Options { require_header: vec![format!("x-secret={HEADER}").parse().unwrap()], ..Options::default() }).await;
+    let server = fixture(Options {
+        require_header: vec![format!("x-secret={HEADER}").parse().unwrap()],
+        ..Options::default()
+    })
+    .await;
     let dir = tempfile::tempdir().unwrap();
     let hub = Hub::start_as(dir, |command| {
         command.env("TOOLGROVE_LOG", "trace").env("OUTER", FROM_ENV);
@@ -192,9 +211,15 @@ async fn a_secret_is_told_to_its_server_and_to_nobody_else() {
 
     // They reach their servers …
     let seen = hub.call("mcp__http__seen_headers", json!({})).await["structuredContent"].clone();
-    assert_eq!((&seen["x-secret"], &seen["authorization"]), (&json!(HEADER), &json!(format!("Bearer {TOKEN}"))));
+    assert_eq!(
+        (&seen["x-secret"], &seen["authorization"]),
+        (&json!(HEADER), &json!(format!("Bearer {TOKEN}")))
+    );
     for (name, value) in [("INNER", VARIABLE), ("PASSED", FROM_ENV)] {
-        assert_eq!(text(&hub.call("mcp__process__env", json!({ "name": name })).await), json!({ "value": value }).to_string());
+        assert_eq!(
+            text(&hub.call("mcp__process__env", json!({ "name": name })).await),
+            json!({ "value": value }).to_string()
+        );
     }
     // … and a server that refuses one is an answer, too.
     server.change(|it| it.require_header = vec!["x-secret=another".parse().unwrap()]);
@@ -204,9 +229,22 @@ async fn a_secret_is_told_to_its_server_and_to_nobody_else() {
 
     let mut answers = vec![refused, doctor, test, hub.output()];
     for path in [
-        "/api/status", "/api/workspaces", "/api/calls", "/api/mcp/servers", "/api/mcp/servers/http", "/api/mcp/servers/process",
-        "/api/mcp/instances", "/api/mcp/instances/http", "/api/mcp/instances/process", "/api/mcp/instances/process/log",
-        "/api/mcp/export", "/api/mcp/export?format=bouno", "/api/mcp/tools", "/api/mcp/prompt", "/metrics", "/ui/",
+        "/api/status",
+        "/api/workspaces",
+        "/api/calls",
+        "/api/mcp/servers",
+        "/api/mcp/servers/http",
+        "/api/mcp/servers/process",
+        "/api/mcp/instances",
+        "/api/mcp/instances/http",
+        "/api/mcp/instances/process",
+        "/api/mcp/instances/process/log",
+        "/api/mcp/export",
+        "/api/mcp/export?format=bouno",
+        "/api/mcp/tools",
+        "/api/mcp/prompt",
+        "/metrics",
+        "/ui/",
     ] {
         let answer = hub.ask(Method::GET, path, &[], "").await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text());
@@ -214,7 +252,10 @@ async fn a_secret_is_told_to_its_server_and_to_nobody_else() {
     }
     let key = hub.key.clone();
     let whole = hub.get("/api/mcp/export?secrets=true").await.to_string();
-    assert!(whole.contains(HEADER) && whole.contains(VARIABLE), "only who asks for secrets by name gets them");
+    assert!(
+        whole.contains(HEADER) && whole.contains(VARIABLE),
+        "only who asks for secrets by name gets them"
+    );
     let dir = hub.stop().await;
     let log = fs::read_to_string(dir.path().join("hub.log")).unwrap();
     assert!(log.contains("TRACE"), "the log is as talkative as it can be");
@@ -249,7 +290,8 @@ async fn nothing_of_the_callers_credentials_goes_on_to_a_server() {
 #[tokio::test]
 async fn a_hub_listens_on_this_machine_only() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = crate::hub::command(dir.path()).args(["serve", "--listen", "0.0.0.0:0"]).output().await.unwrap();
+    let refused =
+        crate::hub::command(dir.path()).args(["serve", "--listen", "0.0.0.0:0"]).output().await.unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(said.contains("`--listen 0.0.0.0:0` is not a loopback address"), "{said}");

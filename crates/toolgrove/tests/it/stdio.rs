@@ -22,7 +22,8 @@ impl Client {
         let mut command = command(dir);
         command.arg("stdio").args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.kill_on_drop(true).spawn().unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()).lines());
+        let (input, output) =
+            (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()).lines());
         Self { child, input, output }
     }
 
@@ -31,8 +32,19 @@ impl Client {
         self.input.flush().await.unwrap();
     }
 
+    /// The next message that is not about a list: those come when they come.
     async fn next(&mut self) -> Value {
-        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await.expect("the child says something");
+        loop {
+            let message = self.any().await;
+            if !message["method"].as_str().is_some_and(|it| it.ends_with("/list_changed")) {
+                return message;
+            }
+        }
+    }
+
+    async fn any(&mut self) -> Value {
+        let line =
+            tokio::time::timeout(PATIENCE, self.output.next_line()).await.expect("the child says something");
         serde_json::from_str(&line.unwrap().expect("the child goes on")).unwrap()
     }
 
@@ -49,7 +61,8 @@ impl Client {
 
     async fn greet(&mut self) {
         let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
-        let answer = self.ask(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await;
+        let answer =
+            self.ask(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await;
         assert_eq!(answer["result"]["serverInfo"]["name"], "toolgrove", "{answer}");
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
     }
@@ -61,7 +74,8 @@ impl Client {
     /// Closes the input and waits for the child to end by itself.
     async fn end(mut self) {
         drop(self.input);
-        let status = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("the child ends").unwrap();
+        let status =
+            tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("the child ends").unwrap();
         assert!(status.success(), "{status}");
     }
 }
@@ -71,15 +85,25 @@ async fn talk(client: &mut Client) {
     client.greet().await;
     let list = client.request("l", "tools/list", json!({})).await;
     assert!(list.to_string().contains("\"mcp__s__echo\""), "{list}");
-    let answer = client.request(2, "tools/call", json!({ "name": "mcp__s__echo", "arguments": { "era": "legacy" } })).await;
+    let answer = client
+        .request(2, "tools/call", json!({ "name": "mcp__s__echo", "arguments": { "era": "legacy" } }))
+        .await;
     assert_eq!(text(&answer["result"]), "{\"era\":\"legacy\"}");
 
-    let (_, mut modern) = modern_request("tools/call", json!({ "name": "mcp__s__echo", "arguments": { "era": "modern" } }));
+    let (_, mut modern) =
+        modern_request("tools/call", json!({ "name": "mcp__s__echo", "arguments": { "era": "modern" } }));
     modern["id"] = json!("m");
     let answer = client.ask(&modern).await;
-    assert_eq!((text(&answer["result"]), &answer["result"]["resultType"]), ("{\"era\":\"modern\"}", &json!("complete")));
+    assert_eq!(
+        (text(&answer["result"]), &answer["result"]["resultType"]),
+        ("{\"era\":\"modern\"}", &json!("complete"))
+    );
 
-    for (line, code) in [("{\"jsonrpc\":", -32700), ("[]", -32600), ("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", -32600)] {
+    for (line, code) in [
+        ("{\"jsonrpc\":", -32700),
+        ("[]", -32600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", -32600),
+    ] {
         client.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
         assert_eq!(client.next().await["error"]["code"], code, "{line}");
     }
@@ -91,7 +115,11 @@ async fn talk(client: &mut Client) {
         "name": "mcp__s__sleep", "arguments": { "ms": 600_000 }, "_meta": { "progressToken": "tok" } } });
     client.send(&slow).await;
     let note = client.next().await;
-    assert_eq!((&note["method"], &note["params"]["progressToken"]), (&json!("notifications/progress"), &json!("tok")), "{note}");
+    assert_eq!(
+        (&note["method"], &note["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!("tok")),
+        "{note}"
+    );
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "slow" } })).await;
     let counted = loop {
         let counted = client.request("n", "tools/call", json!({ "name": "mcp__s__cancelled_count" })).await;
@@ -105,7 +133,7 @@ async fn talk(client: &mut Client) {
     client.send(&json!({ "jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": { "name": "mcp__s__change_tools" } })).await;
     let mut heard = Vec::new();
     while !heard.contains(&"notifications/tools/list_changed".to_owned()) {
-        heard.push(client.next().await["method"].as_str().unwrap_or_default().to_owned());
+        heard.push(client.any().await["method"].as_str().unwrap_or_default().to_owned());
     }
 }
 
@@ -118,7 +146,14 @@ async fn a_child_beside_a_running_hub_shares_its_servers() {
     let answer = client.request("pid", "tools/call", json!({ "name": "mcp__s__pid" })).await;
     assert_eq!(answer["result"]["structuredContent"]["pid"], pid, "the same process serves both");
     client.end().await;
-    let doors: Vec<Value> = hub.get("/api/calls?limit=1000").await.as_array().unwrap().iter().map(|it| it["door"].clone()).collect();
+    let doors: Vec<Value> = hub
+        .get("/api/calls?limit=1000")
+        .await
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["door"].clone())
+        .collect();
     assert!(doors.contains(&json!("stdio")) && doors.contains(&json!("mcp")), "{doors:?}");
 }
 
@@ -140,7 +175,8 @@ async fn a_child_without_a_hub_is_the_hub() {
 
     let hub = Hub::start_in(dir).await;
     let calls = hub.get("/api/calls?limit=1000").await;
-    let cancelled: Vec<_> = calls.as_array().unwrap().iter().filter(|it| it["outcome"] == "cancelled").collect();
+    let cancelled: Vec<_> =
+        calls.as_array().unwrap().iter().filter(|it| it["outcome"] == "cancelled").collect();
     assert_eq!(cancelled.len(), 1, "every call has its row: {calls}");
 }
 
@@ -151,8 +187,38 @@ async fn a_child_outlives_the_hub_it_forwards_to() {
     client.greet().await;
     client.request(1, "tools/call", json!({ "name": "mcp__s__echo" })).await;
     let dir = hub.stop().await;
-    let answer = client.request(2, "tools/call", json!({ "name": "mcp__s__echo", "arguments": { "still": true } })).await;
+    let answer = client
+        .request(2, "tools/call", json!({ "name": "mcp__s__echo", "arguments": { "still": true } }))
+        .await;
     assert_eq!(text(&answer["result"]), "{\"still\":true}", "{answer}");
     client.end().await;
     drop(dir);
+}
+
+#[tokio::test]
+async fn nine_mebibytes_pass_through_the_pipe() {
+    let hub = over_stdio(&[]).await;
+    let mut client = Client::start(hub.dir.path(), &["--instance", "s"]);
+    client.greet().await;
+    let bytes = 9 * 1024 * 1024;
+    let answer =
+        client.request(1, "tools/call", json!({ "name": "big", "arguments": { "bytes": bytes } })).await;
+    assert_eq!(text(&answer["result"]).len(), bytes);
+    assert_eq!(client.request(3, "ping", json!({})).await["result"], json!({}));
+    client.end().await;
+}
+
+#[tokio::test]
+async fn a_line_that_is_refused_whole_is_answered_and_does_not_keep_the_child_from_ending() {
+    let hub = over_stdio(&[]).await;
+    let echo = |argument: &str| json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "mcp__s__echo", "arguments": { "a": argument } } });
+    for line in [echo(&"x".repeat(11 * 1024 * 1024)), json!([echo("in a batch")])] {
+        let mut client = Client::start(hub.dir.path(), &[]);
+        client.greet().await;
+        client.send(&line).await;
+        let refused = client.next().await;
+        assert_eq!(refused["error"]["code"], -32600, "{refused}");
+        assert_eq!(client.request(3, "ping", json!({})).await["result"], json!({}));
+        client.end().await;
+    }
 }

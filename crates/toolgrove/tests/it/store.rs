@@ -26,7 +26,10 @@ async fn a_hub_on_postgresql_imports_calls_restarts_and_knows_everything_again()
     let hub = Hub::start_with(&format!("[store]\nurl = \"{url}\"\n")).await;
     add(&hub, json!({ "far": { "url": server.url(), "headers": { "X-Own": "secret-of-far" } }, "near": stdio_fixture(&[]) })).await;
     for slug in ["far", "near"] {
-        assert_eq!(text(&hub.call(&format!("mcp__{slug}__echo"), json!({ "é": "😀" })).await), "{\"é\":\"😀\"}");
+        assert_eq!(
+            text(&hub.call(&format!("mcp__{slug}__echo"), json!({ "é": "😀" })).await),
+            "{\"é\":\"😀\"}"
+        );
     }
     hub.call("mcp__far__fail", json!({})).await;
     let (listed, calls) = (hub.tools().await, hub.get("/api/calls").await);
@@ -38,7 +41,10 @@ async fn a_hub_on_postgresql_imports_calls_restarts_and_knows_everything_again()
     assert_eq!(hub.get("/api/calls").await, calls);
     server.clear_log();
     assert_eq!(text(&hub.call("mcp__far__echo", json!({})).await), "{}");
-    assert!(server.log().iter().all(|it| it.header("x-own") == Some("secret-of-far")), "the sealed header is known again");
+    assert!(
+        server.log().iter().all(|it| it.header("x-own") == Some("secret-of-far")),
+        "the sealed header is known again"
+    );
     let dir = hub.kill().await;
     let hub = Hub::start_in(dir).await;
     assert_eq!(hub.tools().await, listed, "after a crash, too");
@@ -49,7 +55,8 @@ async fn a_database_that_is_not_there_is_named_without_its_password() {
     let dir = tempfile::tempdir().unwrap();
     let url = "postgres://hub:p4ssw0rd@127.0.0.1:1/none";
     std::fs::write(dir.path().join("toolgrove.toml"), format!("[store]\nurl = \"{url}\"\n")).unwrap();
-    let ran = crate::hub::command(dir.path()).args(["serve", "--listen", "127.0.0.1:0"]).output().await.unwrap();
+    let ran =
+        crate::hub::command(dir.path()).args(["serve", "--listen", "127.0.0.1:0"]).output().await.unwrap();
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!(ran.status.code(), Some(1), "{said}");
     assert!(said.contains("error: ") && !said.contains("p4ssw0rd"), "{said}");

@@ -1,6 +1,11 @@
 //! A real hub for tests: the built binary on a port of its own, a data folder of its own, and plain HTTP to it.
 
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test binary uses a part of it; a test may panic")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part of it; a test may panic"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -8,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Collected, Full};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -49,7 +54,10 @@ impl Answer {
         let text = String::from_utf8_lossy(&self.body);
         let kind = self.headers.get("content-type").map_or("", |it| it.to_str().unwrap());
         if kind.starts_with("text/event-stream") {
-            text.lines().filter_map(|it| it.strip_prefix("data: ")).filter_map(|it| serde_json::from_str(it).ok()).collect()
+            text.lines()
+                .filter_map(|it| it.strip_prefix("data: "))
+                .filter_map(|it| serde_json::from_str(it).ok())
+                .collect()
         } else {
             serde_json::from_slice(&self.body).into_iter().collect()
         }
@@ -91,7 +99,10 @@ impl Hub {
         let url = loop {
             let line = lines.next_line().await.unwrap();
             let Some(line) = line else {
-                panic!("the hub ended: {}", std::fs::read_to_string(dir.path().join("hub.log")).unwrap_or_default())
+                panic!(
+                    "the hub ended: {}",
+                    std::fs::read_to_string(dir.path().join("hub.log")).unwrap_or_default()
+                )
             };
             out.push_str(&line);
             out.push('\n');
@@ -126,16 +137,29 @@ impl Hub {
     }
 
     /// A request whose answer is read piece by piece. Dropping the stream closes it.
-    pub async fn open(&self, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Stream {
+    pub async fn open(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Stream {
         let request = self.request(method, path, headers, body);
         let response = tokio::time::timeout(PATIENCE, self.client.request(request)).await;
         let (parts, body) = response.expect("the hub sends headers").unwrap().into_parts();
-        Stream { status: parts.status.as_u16(), headers: parts.headers, body, unread: String::new() }
+        Stream {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            last_id: None,
+            body,
+            unread: String::new(),
+        }
     }
 
     /// `subscriptions/listen` for every list; its acknowledgement has been read.
     pub async fn listen(&self, path: &str) -> Stream {
-        let all = json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
+        let all =
+            json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
         let (headers, body) = modern_request("subscriptions/listen", json!({ "notifications": all }));
         let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let mut stream = self.open(Method::POST, path, &headers, body.to_string()).await;
@@ -148,16 +172,28 @@ impl Hub {
     pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
         let response = self.client.request(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        let body = body.collect().await.map(|it| it.to_bytes()).unwrap_or_default();
+        let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
         Answer { status: parts.status.as_u16(), headers: parts.headers, body }
     }
 
     /// A request with the key.
-    pub async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+    pub async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Answer {
         self.send(self.request(method, path, headers, body)).await
     }
 
-    fn request(&self, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> Request<Full<Bytes>> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.url))
@@ -182,7 +218,8 @@ impl Hub {
 
     /// Pastes a server configuration.
     pub async fn import(&self, servers: Value) -> Value {
-        let (status, body) = self.api(Method::POST, "/api/mcp/import", json!({ "text": servers.to_string() })).await;
+        let (status, body) =
+            self.api(Method::POST, "/api/mcp/import", json!({ "text": servers.to_string() })).await;
         assert_eq!(status, 200, "{body}");
         body
     }
@@ -192,7 +229,13 @@ impl Hub {
         self.modern_with(path, method, params, &[]).await
     }
 
-    pub async fn modern_with(&self, path: &str, method: &str, params: Value, headers: &[(&str, &str)]) -> Answer {
+    pub async fn modern_with(
+        &self,
+        path: &str,
+        method: &str,
+        params: Value,
+        headers: &[(&str, &str)],
+    ) -> Answer {
         let (own, body) = modern_request(method, params);
         let mut all: Vec<_> = own.iter().map(|(name, value)| (*name, value.as_str())).collect();
         all.extend_from_slice(headers);
@@ -219,9 +262,15 @@ impl Hub {
     }
 
     pub async fn legacy_at(&self, path: &str, version: &str) -> Legacy<'_> {
-        let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        self.legacy_with(path, version, json!({})).await
+    }
+
+    /// Opens a legacy session of a client that can be asked things.
+    pub async fn legacy_with(&self, path: &str, version: &str, capabilities: Value) -> Legacy<'_> {
+        let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": { "name": "t", "version": "1" } });
         let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
-        let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+        let headers =
+            [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
         let answer = self.ask(Method::POST, path, &headers, body.to_string()).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
         let session = answer.headers["mcp-session-id"].to_str().unwrap().to_owned();
@@ -271,27 +320,69 @@ pub fn modern_request(method: &str, mut params: Value) -> (Vec<(&'static str, St
 pub struct Stream {
     pub status: u16,
     pub headers: HeaderMap,
+    /// The id of the last event that was read, empty ones included.
+    pub last_id: Option<String>,
     body: Incoming,
     unread: String,
 }
 
 impl Stream {
+    /// Everything that is still to come.
+    pub async fn rest(self) -> Answer {
+        let body = tokio::time::timeout(PATIENCE, self.body.collect()).await.expect("the answer ends");
+        let body = body.map(Collected::to_bytes).unwrap_or_default();
+        let body = [self.unread.as_bytes(), &body].concat().into();
+        Answer { status: self.status, headers: self.headers, body }
+    }
+
+    /// Whether events come, rather than one JSON body.
+    pub fn is_events(&self) -> bool {
+        self.headers
+            .get("content-type")
+            .is_some_and(|it| it.to_str().unwrap().starts_with("text/event-stream"))
+    }
+
     /// The next event's data; none when the stream has ended. Comments and empty events are skipped.
     pub async fn next_data(&mut self) -> Option<String> {
         loop {
-            while let Some(end) = self.unread.find("\n\n") {
-                let event: String = self.unread.drain(..end + 2).collect();
-                let data: Vec<_> = event.lines().filter_map(|it| it.strip_prefix("data:")).map(str::trim).collect();
-                if data.iter().any(|it| !it.is_empty()) {
-                    return Some(data.join("\n"));
-                }
+            if let Some(data) = self.unread_data() {
+                return Some(data);
             }
-            let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await.expect("the stream says something");
+            let frame =
+                tokio::time::timeout(PATIENCE, self.body.frame()).await.expect("the stream says something");
             let frame = frame?.ok()?;
             if let Some(data) = frame.data_ref() {
                 self.unread.push_str(&String::from_utf8_lossy(data));
             }
         }
+    }
+
+    /// As `next_data`, for a stream that may be silent for as long as it likes.
+    pub async fn next_data_ever(&mut self) -> Option<String> {
+        loop {
+            if let Some(data) = self.unread_data() {
+                return Some(data);
+            }
+            let frame = self.body.frame().await?.ok()?;
+            if let Some(data) = frame.data_ref() {
+                self.unread.push_str(&String::from_utf8_lossy(data));
+            }
+        }
+    }
+
+    fn unread_data(&mut self) -> Option<String> {
+        while let Some(end) = self.unread.find("\n\n") {
+            let event: String = self.unread.drain(..end + 2).collect();
+            if let Some(id) = event.lines().find_map(|it| it.strip_prefix("id:")) {
+                self.last_id = Some(id.trim().to_owned());
+            }
+            let data: Vec<_> =
+                event.lines().filter_map(|it| it.strip_prefix("data:")).map(str::trim).collect();
+            if data.iter().any(|it| !it.is_empty()) {
+                return Some(data.join("\n"));
+            }
+        }
+        None
     }
 
     /// The next message; none when the stream has ended.
@@ -320,12 +411,23 @@ impl Legacy<'_> {
     }
 
     pub async fn request(&self, method: &str, params: Value) -> Value {
-        let answer = self.post(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await;
+        let answer =
+            self.post(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await;
         answer.json()
     }
 
     pub async fn notify(&self, method: &str, params: Value) -> u16 {
         self.post(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await.status
+    }
+
+    /// A post whose answer is read piece by piece.
+    pub async fn open(&self, body: Value) -> Stream {
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-session-id", self.session.as_str()),
+        ];
+        self.hub.open(Method::POST, &self.path, &headers, body.to_string()).await
     }
 
     /// Calls a tool and gives its result or error.

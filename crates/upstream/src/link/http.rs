@@ -37,8 +37,8 @@ pub(crate) const HTTP_SSE: &str = "HTTP+SSE (deprecated)";
 
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a server may take to open the stream on which it could ask.
-const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the stream is waited for on which a server may ask or tell; some show it only with its first event.
+const STREAM_TIMEOUT: Duration = Duration::from_millis(500);
 const DELETE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -172,7 +172,7 @@ async fn open_session(
     }
     // Some servers ask on that stream, and into the void before it is open.
     if guest.abilities.can_be_asked() {
-        let _ = timeout(STREAM_TIMEOUT, http.wire.streaming.subscribe().wait_for(|it| *it)).await;
+        http.stream_answered().await;
     }
     Ok(Link::new(context, session, plan, Kind::Http(http)))
 }
@@ -213,11 +213,21 @@ impl Http {
     }
 
     /// Opens the GET stream of a legacy session unless it is open.
+    /// Sends a message that has no answer, from where nothing may wait.
+    pub(crate) fn notify(&self, method: &str) {
+        self.wire.post_soon(vec![envelope::notification(method, None)]);
+    }
+
     pub(crate) fn open_stream(&self) {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if stream.is_none() {
             *stream = Some(Task::spawn("http-stream", stream::follow(self.wire.clone())));
         }
+    }
+
+    /// Waits until the GET stream is open or refused, but not for ever.
+    pub(crate) async fn stream_answered(&self) {
+        let _ = timeout(STREAM_TIMEOUT, self.wire.streaming.subscribe().wait_for(|it| *it)).await;
     }
 
     /// Keeps one subscription of a modern server open.
@@ -307,10 +317,7 @@ impl Wire {
             Some((name, name_header(value)))
         });
         Own {
-            more: [
-                Some((web::METHOD, HeaderValue::from_static(ask.method))),
-                name.map(|it| (web::NAME, it)),
-            ],
+            more: [Some((web::METHOD, HeaderValue::from_static(ask.method))), name.map(|it| (web::NAME, it))],
             params: params.collect(),
         }
     }

@@ -5,12 +5,19 @@ use std::collections::BTreeSet;
 use toolgrove_core::instance::Era;
 use toolgrove_wire::Raw;
 
-use super::{Link, Task};
+use super::{Kind, Link, Task};
 use crate::failure::Failure;
 use crate::feed::{Ack, Topic};
 
 /// A subscription cannot be changed, so each further resource opens one more; this many are merged into one.
 const MOST_LISTENS: usize = 8;
+
+/// Since when a link tells of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subscribed {
+    Now,
+    Before,
+}
 
 /// What is watched over one link.
 #[derive(Debug, Default)]
@@ -37,28 +44,27 @@ impl Listens {
 }
 
 impl Link {
-    /// Has the updates of a resource reported over this link. Asking twice does nothing.
-    pub(crate) async fn watch(&self, uri: &str) -> Result<(), Failure> {
+    /// Has the updates of a resource reported over this link.
+    pub(crate) async fn watch(&self, uri: &str) -> Result<Subscribed, Failure> {
         let mut listens = self.listens.lock().await;
+        if listens.subscribed.contains(uri) || listens.uris().any(|it| it == uri) {
+            return Ok(Subscribed::Before);
+        }
         if self.session.era == Era::Legacy {
-            if !listens.subscribed.contains(uri) {
-                self.fetch("resources/subscribe", &Raw::object("uri", &Raw::string(uri))).await?;
-                listens.subscribed.insert(uri.to_owned());
+            if let Kind::Http(http) = &self.kind {
+                http.open_stream();
+                http.stream_answered().await;
             }
-            return Ok(());
-        }
-        if listens.uris().any(|it| it == uri) {
-            return Ok(());
-        }
-        if listens.open.len() < MOST_LISTENS {
+            self.fetch("resources/subscribe", &Raw::object("uri", &Raw::string(uri))).await?;
+            listens.subscribed.insert(uri.to_owned());
+        } else if listens.open.len() < MOST_LISTENS {
             let listen = self.subscribe(vec![uri.to_owned()]).await?;
             listens.open.push(listen);
-            return Ok(());
+        } else {
+            let all = listens.uris().cloned().chain([uri.to_owned()]).collect();
+            listens.open = vec![self.subscribe(all).await?];
         }
-        let all = listens.uris().cloned().chain([uri.to_owned()]).collect();
-        let merged = self.subscribe(all).await?;
-        listens.open = vec![merged];
-        Ok(())
+        Ok(Subscribed::Now)
     }
 
     pub(crate) async fn unwatch(&self, uri: &str) -> Result<(), Failure> {

@@ -248,9 +248,7 @@ impl Entry {
                     entry.lock().own_openings -= 1;
                 }
                 // Somebody who has gone gives the link back at once.
-                let lease = link.map(|link| {
-                    link.takes_turns().then_some(Lease { link, _slot: Some(slot) })
-                });
+                let lease = link.map(|link| link.takes_turns().then_some(Lease { link, _slot: Some(slot) }));
                 let _ = tx.send(lease);
             });
             rx
@@ -404,8 +402,18 @@ impl Entry {
         let mut state = self.lock();
         let is_idle = |it: &Arc<Link>| Arc::strong_count(it) == 1 && it.idle_for() >= idle;
         let idle: Vec<_> = state.links().into_iter().filter(|it| is_idle(it)).cloned().collect();
-        idle.iter().for_each(|it| state.remove(it));
+        for link in &idle {
+            state.remove(link);
+        }
         idle
+    }
+
+    /// The links of one chat.
+    pub(super) fn of_chat(&self, chat: &str) -> Vec<Arc<Link>> {
+        let state = self.lock();
+        let is_its = |key: &Key| key.chat.as_deref() == Some(chat);
+        let kept = state.kept.iter().filter(|it| is_its(it.0)).map(|it| it.1.clone());
+        kept.chain(state.own.iter().filter(|it| is_its(&it.0)).map(|it| it.1.clone())).collect()
     }
 
     /// Takes out the links of one chat.
@@ -477,7 +485,8 @@ impl State {
     }
 
     fn left_alone(&self, patience: Patience) -> Option<Error> {
-        let pause = self.pause.as_ref().filter(|it| patience == Patience::BackOff && Instant::now() < it.until);
+        let pause =
+            self.pause.as_ref().filter(|it| patience == Patience::BackOff && Instant::now() < it.until);
         pause.map(|it| it.error.clone())
     }
 

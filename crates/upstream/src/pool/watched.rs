@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 
 use tokio::sync::watch;
 use toolgrove_core::event::News;
@@ -11,7 +10,7 @@ use toolgrove_core::task::spawn;
 use super::entry::{Entry, Patience, Who};
 use crate::failure::Failure;
 use crate::feed::Pauses;
-use crate::link::Link;
+use crate::link::{Link, Subscribed};
 
 /// The resources of one instance that somebody watches.
 #[derive(Debug)]
@@ -67,25 +66,25 @@ pub(super) fn keep(entry: &Arc<Entry>, watched: &Arc<Watched>) {
 }
 
 async fn keep_up(entry: Weak<Entry>, watched: Arc<Watched>) {
-    let (mut pauses, mut again) = (Pauses::new(), false);
+    let mut pauses = Pauses::new();
     let mut count = watched.count.subscribe();
-    eprintln!("keeper starts");
     while let Some(link) = link(&entry, &watched, &mut pauses).await {
         let mut is_well = true;
         for uri in watched.all() {
-            if let Err(failure) = link.watch(&uri).await {
-                tracing::debug!(server = link.context.slug(), uri, error = %failure.error(), "not watched");
-                if matches!(failure, Failure::Untaken(_) | Failure::OtherEra(_) | Failure::Lost(_)) {
-                    is_well = false;
-                    link.retire();
-                    break;
+            match link.watch(&uri).await {
+                Ok(Subscribed::Before) => {}
+                // It was watched over another link; nobody knows what was missed meanwhile.
+                Ok(Subscribed::Now) => link.context.report(News::ResourceUpdated { uri }),
+                Err(failure) => {
+                    tracing::debug!(server = link.context.slug(), uri, error = %failure.error(), "not watched");
+                    if matches!(failure, Failure::Untaken(_) | Failure::OtherEra(_) | Failure::Lost(_)) {
+                        is_well = false;
+                        link.retire();
+                        break;
+                    }
                 }
-            } else if again {
-                // Nobody knows what was missed meanwhile.
-                link.context.report(News::ResourceUpdated { uri });
             }
         }
-        again = true; eprintln!("kept up {is_well}");
         if is_well {
             pauses = Pauses::new();
         } else {
@@ -100,9 +99,7 @@ async fn keep_up(entry: Weak<Entry>, watched: Arc<Watched>) {
 
 /// The hub's link, once it can be had; none when nothing is watched any more.
 async fn link(entry: &Weak<Entry>, watched: &Watched, pauses: &mut Pauses) -> Option<Arc<Link>> {
-    let mut pause = Duration::ZERO;
     loop {
-        tokio::time::sleep(pause).await;
         let entry = entry.upgrade()?;
         {
             let mut state = watched.lock();
@@ -117,7 +114,7 @@ async fn link(entry: &Weak<Entry>, watched: &Watched, pauses: &mut Pauses) -> Op
         }
         match entry.link(&Who::hub(), Patience::BackOff).await {
             Ok(lease) if lease.link.ended().is_none() => return Some(lease.link.clone()),
-            it => { eprintln!("{it:?}"); pause = pauses.next() }
+            Ok(_) | Err(_) => tokio::time::sleep(pauses.next()).await,
         }
     }
 }

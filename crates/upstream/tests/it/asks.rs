@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::advance;
 use toolgrove_core::call::{LegacyTask, Links, Outgoing};
-use toolgrove_core::event::{Ask, Event, Events, Progress, Question};
+use toolgrove_core::event::{Ask, Event, Events, Progress};
 use toolgrove_core::instance::Transport;
 use toolgrove_fixture::{Era, Fixture, Kind, Options};
 use toolgrove_wire::{Abilities, Raw, RpcError};
@@ -31,9 +31,8 @@ async fn first_ask(
 ) -> (tokio::task::JoinHandle<Result<Raw, toolgrove_core::Error>>, Ask, mpsc::UnboundedReceiver<Event>) {
     let (events, mut rx) = Events::channel(Progress::Unwanted);
     let (pool, instance) = (bed.pool.clone(), bed.instance.clone());
-    let call = toolgrove_core::task::spawn("call", async move {
-        pool.request(&instance, outgoing, events).await
-    });
+    let call =
+        toolgrove_core::task::spawn("call", async move { pool.request(&instance, outgoing, events).await });
     let Some(Event::Ask(ask)) = rx.recv().await else { panic!("a question") };
     (call, ask, rx)
 }
@@ -88,7 +87,10 @@ async fn every_question_is_answered_by_a_process_and_a_socket() {
         });
         let answers = result.await.expect("a result")["answers"].clone();
         let answers = answers.as_array().expect("a list");
-        assert_eq!(heard, [r#"{"message":"Who?","requestedSchema":{}}"#, r#"{"messages":[],"maxTokens":1}"#, "{}"]);
+        assert_eq!(
+            heard,
+            [r#"{"message":"Who?","requestedSchema":{}}"#, r#"{"messages":[],"maxTokens":1}"#, "{}"]
+        );
         assert_eq!(answers.len(), 3);
         assert!(answers.iter().any(|it| it["result"]["content"]["name"] == "Ada"));
         assert!(answers.iter().any(|it| it["result"]["model"] == "m"));
@@ -118,7 +120,13 @@ async fn what_the_client_cannot_be_asked_is_refused_and_the_call_goes_on() {
     let peer = LinePeer::start(asking);
     let bed = bed(peer.transport(), |_| {});
     let url = json!(["elicitation/create", { "mode": "url", "message": "Go", "url": "https://a", "elicitationId": "e" }]);
-    let asks = [elicit(), url, json!(["sampling/createMessage", {}]), json!(["roots/list", {}]), json!(["ping", {}])];
+    let asks = [
+        elicit(),
+        url,
+        json!(["sampling/createMessage", {}]),
+        json!(["roots/list", {}]),
+        json!(["ping", {}]),
+    ];
     let mut outgoing = ask(&asks);
     outgoing.abilities = Abilities::FORM;
     let answers = bed.converse(outgoing, answer).await.expect("a result")["answers"].clone();
@@ -127,7 +135,8 @@ async fn what_the_client_cannot_be_asked_is_refused_and_the_call_goes_on() {
         assert_eq!(answers[refused]["error"]["code"], -32601, "{refused}");
     }
     assert_eq!(answers[4]["result"], json!({}));
-    let declared: Vec<_> = peer.lines.all().into_iter().filter(|it| it.message["method"] == "initialize").collect();
+    let declared: Vec<_> =
+        peer.lines.all().into_iter().filter(|it| it.message["method"] == "initialize").collect();
     assert_eq!(declared[0].message["params"]["capabilities"], json!({ "elicitation": {} }));
 }
 
@@ -148,10 +157,15 @@ async fn between_calls_roots_are_none_and_everything_else_is_refused() {
     let held = bed.converse(asked("echo", json!({})), answer).await;
     held.expect("a result");
     let early = |id: &'static str| {
-        peer.lines.wait_for(id, move |it| it.connection == 1 && it.message["id"] == id && it.message.get("method").is_none())
+        peer.lines.wait_for(id, move |it| {
+            it.connection == 1 && it.message["id"] == id && it.message.get("method").is_none()
+        })
     };
     let roots = early("early-r").await.message["result"]["roots"].clone();
-    assert!(roots == json!([]) || roots[0]["uri"] == "file:///a", "answered before or within the call: {roots}");
+    assert!(
+        roots == json!([]) || roots[0]["uri"] == "file:///a",
+        "answered before or within the call: {roots}"
+    );
     early("early-e").await;
 }
 
@@ -160,9 +174,7 @@ async fn the_clock_stands_still_while_the_server_waits_for_an_answer() {
     let _frozen = freeze();
     let peer = LinePeer::start(asking);
     let bed = bed(peer.transport(), |it| it.timeout = Duration::from_secs(30));
-    let mut outgoing = ask(&[elicit(), json!(["roots/list", {}])]);
-    outgoing.params = Raw::of(&json!({ "name": "ask", "arguments": { "asks": [elicit(), ["roots/list", {}]] } }));
-    let (call, first, mut events) = first_ask(&bed, outgoing).await;
+    let (call, first, mut events) = first_ask(&bed, ask(&[elicit(), json!(["roots/list", {}])])).await;
     let Some(Event::Ask(second)) = events.recv().await else { panic!("two questions") };
     advance(Duration::from_secs(600)).await;
     answer(first);
@@ -200,7 +212,8 @@ async fn an_answer_starts_the_clock_again() {
 
 #[tokio::test]
 async fn a_call_nobody_looks_at_for_ten_minutes_goes_on_where_it_was() {
-    let running = Fixture::start(Options { era: Era::Legacy, ..Options::default() }).await.expect("a fixture");
+    let running =
+        Fixture::start(Options { era: Era::Legacy, ..Options::default() }).await.expect("a fixture");
     let lines = LinePeer::start(asking);
     let _frozen = freeze();
     for (transport, outgoing) in [
@@ -210,14 +223,11 @@ async fn a_call_nobody_looks_at_for_ten_minutes_goes_on_where_it_was() {
         let bed = bed(transport, |it| it.timeout = Duration::from_secs(30));
         let (events, mut rx) = Events::channel(Progress::Unwanted);
         let mut call = Box::pin(bed.pool.request(&bed.instance, outgoing.clone(), events));
-        let mut next = async || loop {
-            tokio::select! {
-                biased;
-                Some(Event::Ask(ask)) = rx.recv() => return ask,
-                result = &mut call => panic!("{result:?}"),
-            }
+        let first = tokio::select! {
+            biased;
+            Some(Event::Ask(ask)) = rx.recv() => ask,
+            result = &mut call => panic!("{result:?}"),
         };
-        let first = next().await;
         // Parked: only the link's own tasks run.
         advance(Duration::from_secs(600)).await;
         answer(first);
@@ -247,7 +257,8 @@ async fn a_call_that_is_dropped_while_it_asks_declines_and_then_cancels() {
     assert!(ask.reply.is_closed(), "nobody waits for the answer any more");
     bed_lines.request(asked("echo", json!({}))).await.expect("the link works on");
 
-    let running = Fixture::start(Options { era: Era::Legacy, ..Options::default() }).await.expect("a fixture");
+    let running =
+        Fixture::start(Options { era: Era::Legacy, ..Options::default() }).await.expect("a fixture");
     let bed_http = bed(http(&running.url()), |_| {});
     let outgoing = asked("test_input_required_result_elicitation", json!({}));
     let (call, _ask, _events) = first_ask(&bed_http, outgoing).await;
@@ -297,7 +308,9 @@ async fn a_finished_url_elicitation_is_told_to_the_call_that_asked() {
     let peer = LinePeer::start(asking);
     let bed = bed(peer.transport(), |_| {});
     let url = json!(["elicitation/create", { "mode": "url", "message": "Go", "url": "https://a", "elicitationId": "e1" }]);
-    let complete = |id: &str| crate::line_peer::said("notifications/elicitation/complete", json!({ "elicitationId": id }));
+    let complete = |id: &str| {
+        crate::line_peer::said("notifications/elicitation/complete", json!({ "elicitationId": id }))
+    };
     let outgoing = asked("ask", json!({ "asks": [url], "then": [complete("other"), complete("e1")] }));
     let (call, ask, mut events) = first_ask(&bed, outgoing).await;
     assert_eq!(ask.params.get_text("elicitationId").as_deref(), Some("e1"));
@@ -366,6 +379,57 @@ async fn a_server_that_dies_while_it_asks_ends_the_call_which_is_not_sent_again(
 }
 
 #[tokio::test]
+async fn a_server_that_restarts_while_it_asks_ends_the_call_and_serves_the_next() {
+    let options = Options { era: Era::Legacy, ..Options::default() };
+    let mut running = Fixture::start(options).await.expect("a fixture");
+    let bed = bed(http(&running.url()), |_| {});
+    let outgoing =
+        Outgoing { repeatable: true, ..asked("test_input_required_result_elicitation", json!({})) };
+    let (call, _ask, _events) = first_ask(&bed, outgoing.clone()).await;
+    running.restart().await.expect("the same port");
+    let error = call.await.expect("no panic").expect_err("lost");
+    assert_eq!(error.code(), "link.unreachable", "{error}");
+    assert_eq!(running.methods().iter().filter(|it| *it == "tools/call").count(), 1);
+    bed.converse(outgoing, answer).await.expect("a result");
+}
+
+#[tokio::test]
+async fn a_server_that_asks_beside_two_calls_gets_a_session_for_each_from_then_on() {
+    let (stream, rx) = mpsc::unbounded_channel::<String>();
+    let streams = std::sync::Mutex::new(Some(rx));
+    let peer = Peer::start(move |seen| match (seen.http.as_str(), seen.tool()) {
+        ("GET", _) => match streams.lock().expect("whole").take() {
+            Some(rx) => Reply::Stream(rx),
+            None => Reply::status("405 Method Not Allowed"),
+        },
+        (_, "hang") => Reply::Never,
+        _ if seen.body["id"] == "g" => Reply::status("202 Accepted"),
+        _ => legacy(seen),
+    })
+    .await;
+    let bed = bed(http(&peer.url), |_| {});
+    let two =
+        async { tokio::join!(bed.request(asked("hang", json!({}))), bed.request(asked("hang", json!({})))) };
+    let refused = async {
+        let hanging = || peer.seen.all().iter().filter(|it| it.tool() == "hang").count();
+        while hanging() < 2 {
+            tokio::task::yield_now().await;
+        }
+        stream.send(event(&json!({ "jsonrpc": "2.0", "id": "g", "method": "roots/list" }))).expect("open");
+        peer.seen.wait_for("the answer", |it| it.body["id"] == "g").await
+    };
+    tokio::select! {
+        result = two => panic!("{result:?}"),
+        refused = refused => assert_eq!(refused.body["error"]["code"], -32601),
+    }
+    assert_eq!(peer.count("initialize"), 1);
+    let both = (bed.request(asked("echo", json!({}))), bed.request(asked("echo", json!({}))));
+    let (one, other) = tokio::join!(both.0, both.1);
+    one.and(other).expect("results");
+    assert_eq!(peer.count("initialize"), 3);
+}
+
+#[tokio::test]
 async fn chat_and_abilities_keep_links_apart() {
     let peer = LinePeer::start(asking);
     let lines = bed(peer.transport(), |_| {});
@@ -393,8 +457,9 @@ async fn chat_and_abilities_keep_links_apart() {
     // Sessions: each chat has its own besides.
     assert_eq!(session.count("initialize"), 7);
     let declared = |it: &Value| it["params"]["capabilities"].clone();
-    let last = session.seen.all().into_iter().filter(|it| it.method() == "initialize").map(|it| declared(&it.body));
-    assert!(last.last().expect("one") == json!({ "elicitation": {} }));
+    let all = session.seen.all();
+    let last = all.iter().rfind(|it| it.method() == "initialize").expect("one");
+    assert_eq!(declared(&last.body), json!({ "elicitation": {} }));
 }
 
 #[tokio::test]
@@ -509,7 +574,8 @@ async fn settle(tasks: &impl Fn() -> usize) -> usize {
 
 #[tokio::test]
 async fn a_required_task_is_started_followed_and_fetched() {
-    let running = Fixture::start(Options { era: Era::Legacy, ..Options::default() }).await.expect("a fixture");
+    let running =
+        Fixture::start(Options { era: Era::Legacy, ..Options::default() }).await.expect("a fixture");
     let bed = bed(http(&running.url()), |_| {});
     let mut outgoing = call("required_task", json!({ "seconds": 0.1 }));
     bed.request(outgoing.clone()).await.expect_err("not as an ordinary call");
@@ -519,6 +585,25 @@ async fn a_required_task_is_started_followed_and_fetched() {
     let methods = running.methods();
     assert!(methods.iter().any(|it| it == "tasks/get"), "{methods:?}");
     assert_eq!(methods.last().map(String::as_str), Some("tasks/result"));
+}
+
+#[tokio::test]
+async fn a_required_task_whose_caller_left_is_cancelled() {
+    let running =
+        Fixture::start(Options { era: Era::Legacy, ..Options::default() }).await.expect("a fixture");
+    let bed = bed(http(&running.url()), |_| {});
+    let outgoing =
+        Outgoing { legacy_task: LegacyTask::Required, ..call("required_task", json!({ "seconds": 1000 })) };
+    let seen = async |method: &str| {
+        while !running.methods().iter().any(|it| it == method) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        result = bed.request(outgoing) => panic!("{result:?}"),
+        () = seen("tasks/get") => {}
+    }
+    tokio::time::timeout(Duration::from_secs(20), seen("tasks/cancel")).await.expect("a cancellation");
 }
 
 #[tokio::test]
@@ -557,7 +642,8 @@ async fn a_modern_server_learns_abilities_and_headers_from_each_request() {
     bed.request(outgoing).await.expect("a result");
     bed.call("echo", json!({})).await.expect("a result");
     let calls: Vec<_> = peer.seen.all().into_iter().filter(|it| it.method() == "tools/call").collect();
-    let declared = |place: usize| &calls[place].body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    let declared =
+        |place: usize| &calls[place].body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
     assert_eq!(
         *declared(0),
         json!({
@@ -571,5 +657,4 @@ async fn a_modern_server_learns_abilities_and_headers_from_each_request() {
     assert_eq!(calls[0].header("mcp-param-region"), Some("eu"));
     assert_eq!(calls[0].header("mcp-param-city"), Some("=?base64?S8O2bG4=?="));
     assert_eq!(calls[1].header("mcp-param-region"), None);
-    assert_eq!(Question::ALL.len(), 3);
 }

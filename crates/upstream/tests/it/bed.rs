@@ -11,8 +11,8 @@ use toolgrove_core::event::{Ask, Event, Events, News, Progress, Question, Report
 use toolgrove_core::instance::{Command, EraSetting, HttpReach, Instance, Switch, Transport};
 use toolgrove_core::{Error, Secret};
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
-use toolgrove_wire::{Abilities, Raw};
 use toolgrove_wire::modern::Implementation;
+use toolgrove_wire::{Abilities, Raw};
 use uuid::Uuid;
 
 use crate::witness::Witness;

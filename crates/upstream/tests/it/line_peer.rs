@@ -1,7 +1,6 @@
 //! A scripted server behind a socket that speaks in lines, in process, for any number of connections.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -81,7 +80,8 @@ impl LinePeer {
 
     /// The answer to one of our questions.
     pub(crate) async fn answer(&self, id: &str) -> Value {
-        let found = self.lines.wait_for(id, |it| it.message["id"] == id && it.message.get("method").is_none());
+        let found =
+            self.lines.wait_for(id, |it| it.message["id"] == id && it.message.get("method").is_none());
         found.await.message
     }
 }
@@ -155,6 +155,3 @@ fn told(conversation: &mut Conversation, message: &Value) -> Vec<Value> {
     answers.sort_by_key(|it| it["id"].to_string());
     vec![json!({ "jsonrpc": "2.0", "id": call, "result": { "answers": answers } })]
 }
-
-/// Something several tasks of a test look at.
-pub(crate) type Shared<T> = Arc<Mutex<T>>;

@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use toolgrove_core::call::{Links, Watching};
+use toolgrove_core::call::{Links, Outgoing, Watching};
 use toolgrove_core::event::{ListKind, News};
 use toolgrove_fixture::{Era, Fixture, Kind, Options};
 
-use crate::bed::{Bed, bed, bed_with, http};
+use crate::bed::{Bed, bed, bed_with, call, http};
 use crate::line_peer::{LinePeer, asking};
 use crate::peer::{Peer, Reply, event, legacy, modern};
+
+fn touch() -> Outgoing {
+    call("touch", json!({ "uri": "test://watched-resource" }))
+}
 
 impl Bed {
     async fn watch(&self, uri: &str) {
@@ -38,7 +42,9 @@ async fn a_socket_is_subscribed_again_after_it_was_lost_and_kept_while_watched()
     bed.call("crash", json!({})).await.expect_err("gone");
     // Nobody knows what was missed.
     assert_eq!(bed.updated().await, "a://1");
-    let again = peer.lines.wait_for("again", |it| it.connection == 1 && it.message["method"] == "resources/subscribe");
+    let again = peer
+        .lines
+        .wait_for("again", |it| it.connection == 1 && it.message["method"] == "resources/subscribe");
     assert_eq!(again.await.message["params"]["uri"], "a://1");
     bed.call("touch", json!({})).await.expect("a result");
     assert_eq!(bed.updated().await, "a://1");
@@ -87,12 +93,14 @@ async fn a_refused_subscription_is_an_error_and_not_remembered() {
     })
     .await;
     let bed_legacy = bed(http(&peer.url), |_| {});
-    let error = bed_legacy.pool.watch(&bed_legacy.instance, "a://1", Watching::Start).await.expect_err("refused");
+    let error =
+        bed_legacy.pool.watch(&bed_legacy.instance, "a://1", Watching::Start).await.expect_err("refused");
     assert_eq!(error.to_string(), "MCP error -32602: no such resource");
 
     let peer = Peer::start(modern).await;
     let bed_modern = bed(http(&peer.url), |_| {});
-    let error = bed_modern.pool.watch(&bed_modern.instance, "a://1", Watching::Start).await.expect_err("refused");
+    let error =
+        bed_modern.pool.watch(&bed_modern.instance, "a://1", Watching::Start).await.expect_err("refused");
     assert_eq!(error.to_string(), "MCP error -32601: no such method");
 }
 
@@ -117,7 +125,10 @@ async fn subscriptions_of_a_modern_server_are_opened_one_by_one_merged_and_renew
     let mut bed = bed(http(&peer.url), |_| {});
     let live = || {
         let open = open.lock().expect("whole");
-        open.iter().filter(|it| !it.1.is_closed()).map(|it| it.0.as_array().map_or(0, Vec::len)).collect::<Vec<_>>()
+        open.iter()
+            .filter(|it| !it.1.is_closed())
+            .map(|it| it.0.as_array().map_or(0, Vec::len))
+            .collect::<Vec<_>>()
     };
     for n in 0..8 {
         bed.watch(&format!("a://{n}")).await;
@@ -151,12 +162,43 @@ async fn subscriptions_of_a_modern_server_are_opened_one_by_one_merged_and_renew
 }
 
 #[tokio::test]
+async fn a_modern_socket_is_listened_to_again_after_it_was_lost() {
+    fn script(_: &mut crate::line_peer::Conversation, message: &Value) -> Vec<Value> {
+        let subscription = json!({ "io.modelcontextprotocol/subscriptionId": message["id"] });
+        match message["method"].as_str() {
+            Some("server/discover") => {
+                let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } });
+                vec![crate::line_peer::result(message, result)]
+            }
+            Some("subscriptions/listen") => {
+                let params = json!({ "_meta": subscription });
+                vec![crate::line_peer::said("notifications/subscriptions/acknowledged", params)]
+            }
+            Some("tools/call") => vec![json!("hang up")],
+            _ => Vec::new(),
+        }
+    }
+    let peer = LinePeer::start(script);
+    let mut bed = bed(peer.transport(), |_| {});
+    bed.watch("a://1").await;
+    bed.call("crash", json!({})).await.expect_err("gone");
+    assert_eq!(bed.updated().await, "a://1");
+    assert_eq!(peer.count("subscriptions/listen"), 2);
+    let listen = peer.wait_for("subscriptions/listen").await.message;
+    assert_eq!(listen["params"]["notifications"], json!({ "resourceSubscriptions": ["a://1"] }));
+    bed.unwatch("a://1").await;
+    peer.wait_for("notifications/cancelled").await;
+}
+
+#[tokio::test]
 async fn the_fixture_tells_of_a_watched_resource_in_both_eras() {
     for era in [Era::Legacy, Era::Modern] {
         let options = Options { kind: Kind::Http, era, ..Options::default() };
         let running = Fixture::start(options).await.expect("a fixture");
-        let bed = bed(http(&running.url()), |_| {});
+        let mut bed = bed(http(&running.url()), |_| {});
         bed.watch("test://watched-resource").await;
+        bed.request(touch()).await.expect("a result");
+        assert_eq!(bed.updated().await, "test://watched-resource");
         bed.unwatch("test://watched-resource").await;
         let methods = running.methods();
         let wanted = if era == Era::Legacy { "resources/unsubscribe" } else { "subscriptions/listen" };
@@ -167,16 +209,18 @@ async fn the_fixture_tells_of_a_watched_resource_in_both_eras() {
 #[tokio::test]
 async fn a_tool_with_a_broken_annotation_is_left_out_where_headers_are_sent() {
     fn tools(seen: &crate::peer::Seen) -> Reply {
-        let tool = |name: &str, kind: &str| {
-            json!({ "name": name, "inputSchema": { "properties": { "a": { "type": kind, "x-mcp-header": "A" } } } })
-        };
-        Reply::result(seen, json!({ "tools": [tool("good", "string"), tool("bad", "number"), { "name": "plain" }] }))
+        let tool = |name: &str, kind: &str| json!({ "name": name, "inputSchema": { "properties": { "a": { "type": kind, "x-mcp-header": "A" } } } });
+        Reply::result(
+            seen,
+            json!({ "tools": [tool("good", "string"), tool("bad", "number"), { "name": "plain" }] }),
+        )
     }
-    for (script, expected) in [
-        (modern as fn(&_) -> _, vec!["good", "plain"]),
-        (legacy, vec!["good", "bad", "plain"]),
-    ] {
-        let peer = Peer::start(move |seen| if seen.method() == "tools/list" { tools(seen) } else { script(seen) }).await;
+    for (script, expected) in
+        [(modern as fn(&_) -> _, vec!["good", "plain"]), (legacy, vec!["good", "bad", "plain"])]
+    {
+        let peer =
+            Peer::start(move |seen| if seen.method() == "tools/list" { tools(seen) } else { script(seen) })
+                .await;
         let bed = bed(http(&peer.url), |_| {});
         let listed = bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list");
         let names: Vec<_> = listed.iter().filter_map(|it| it.get_text("name")).collect();

@@ -1,24 +1,46 @@
-//! What the suite found, and what was expected: scored scenarios, passed or not, waiting or not.
+//! What the suite found, and what it scores.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::Leg;
+
 /// One scenario as it ended: what its failed checks said.
+#[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) passed: usize,
     pub(crate) failures: Vec<String>,
 }
 
-/// The suite leaves `server-<scenario>-<time>/checks.json` for every scenario it ran.
-pub(crate) fn read(folder: &Path) -> Result<BTreeMap<String, Outcome>> {
+impl Outcome {
+    fn is_green(&self) -> bool {
+        self.failures.is_empty() && self.passed > 0
+    }
+
+    fn checks(&self) -> String {
+        format!("{}/{}", self.passed, self.passed + self.failures.len())
+    }
+}
+
+/// What came of one run: of its scored scenarios, and of all its checks.
+pub(crate) struct Verdict {
+    pub(crate) green: usize,
+    pub(crate) red: Vec<String>,
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+}
+
+/// The suite leaves a folder with `checks.json` for every scenario it ran.
+pub(crate) fn read(folder: &Path, leg: Leg) -> Result<BTreeMap<String, Outcome>> {
     let mut outcomes = BTreeMap::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("no results in `{}`", folder.display()))? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (Some(scenario), Ok(text)) = (scenario(&name), std::fs::read_to_string(path.join("checks.json")))
+        let (Some(scenario), Ok(text)) =
+            (scenario(&name, leg), std::fs::read_to_string(path.join("checks.json")))
         else {
             continue;
         };
@@ -42,124 +64,109 @@ fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// `server-tools-list-2026-11-15T08-59-03-546Z` → `tools-list`.
-fn scenario(folder: &str) -> Option<&str> {
+/// `server-tools-list-2026-11-15T08-59-03-546Z` → `tools-list`; folders of the client leg start with the scenario.
+fn scenario(folder: &str, leg: Leg) -> Option<&str> {
     const TIME: usize = "-2026-11-15T08-59-03-546Z".len();
-    let name = folder.strip_prefix("server-")?;
+    let name = match leg {
+        Leg::Server => folder.strip_prefix("server-")?,
+        Leg::Client => folder,
+    };
     name.get(..name.len().checked_sub(TIME)?)
 }
 
 /// The scenarios that count for a revision, from the requirement set that comes with the suite.
-pub(crate) fn scored(requirements: &str) -> Vec<String> {
+pub(crate) fn scored(requirements: &str, leg: Leg) -> Vec<String> {
+    section(requirements, leg.name()).filter_map(|it| it.strip_prefix("- ")).map(bare).collect()
+}
+
+/// The scenarios that are run and do not count.
+pub(crate) fn unscored(requirements: &str, leg: Leg) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut last = None;
+    for line in section(requirements, "not_scored") {
+        if let Some(scenario) = line.strip_prefix("- scenario: ") {
+            last = Some(bare(scenario));
+        } else if line.strip_prefix("leg: ").is_some_and(|it| bare(it) == leg.name()) {
+            found.extend(last.take());
+        }
+    }
+    found
+}
+
+/// The lines below a heading, without their indentation.
+fn section<'a>(requirements: &'a str, heading: &str) -> impl Iterator<Item = &'a str> {
+    let heading = format!("{heading}:");
     requirements
         .lines()
-        .skip_while(|it| it.trim_end() != "server:")
+        .skip_while(move |it| it.trim_end() != heading)
         .skip(1)
         .take_while(|it| it.is_empty() || it.starts_with([' ', '#']))
-        .filter_map(|it| it.trim().strip_prefix("- "))
-        .map(|it| it.split(" #").next().unwrap_or(it).trim().to_owned())
-        .collect()
+        .map(str::trim)
 }
 
-/// The scenarios of one cell that wait: the lines below its `[revision era]` heading.
-pub(crate) fn waiting(list: &str, cell: &str) -> BTreeSet<String> {
-    let heading = format!("[{cell}]");
-    list.lines()
-        .map(|it| it.split('#').next().unwrap_or(it).trim())
-        .skip_while(|it| *it != heading)
-        .skip(1)
-        .take_while(|it| !it.starts_with('['))
-        .filter(|it| !it.is_empty())
-        .map(str::to_owned)
-        .collect()
+/// A value without the comment behind it.
+fn bare(value: &str) -> String {
+    value.split(" #").next().unwrap_or(value).trim().to_owned()
 }
 
-/// Prints the table of one cell; an error when something is other than expected.
-pub(crate) fn judge(
-    cell: &str,
-    scored: &[String],
-    waiting: &BTreeSet<String>,
-    outcomes: &BTreeMap<String, Outcome>,
-) -> Result<()> {
-    let mut wrong = Vec::new();
-    let mut green = 0;
+/// Prints how each scenario ended and counts. A scored scenario that did not run is red.
+pub(crate) fn judge(scored: &[String], outcomes: &BTreeMap<String, Outcome>) -> Verdict {
+    let mut verdict = Verdict { green: 0, red: Vec::new(), passed: 0, failed: 0 };
     for scenario in scored {
         let outcome = outcomes.get(scenario);
-        let passes = outcome.is_some_and(|it| it.failures.is_empty() && it.passed > 0);
-        let checks = outcome
-            .map_or("did not run".into(), |it| format!("{}/{}", it.passed, it.passed + it.failures.len()));
-        green += usize::from(passes);
-        let verdict = match (passes, waiting.contains(scenario)) {
-            (true, false) => "ok",
-            (false, true) => "waits",
-            (true, true) => {
-                wrong.push(format!("`{scenario}` passes: remove it from the list of those that wait"));
-                "UNLIST"
-            }
-            (false, false) => {
-                wrong.push(format!("`{scenario}` fails"));
-                "FAILED"
-            }
-        };
-        println!("  {verdict:6}  {scenario:44}  {checks}");
-        if verdict == "FAILED" {
+        let checks = outcome.map_or("did not run".into(), Outcome::checks);
+        if outcome.is_some_and(Outcome::is_green) {
+            verdict.green += 1;
+            println!("  ok      {scenario:44}  {checks}");
+        } else {
+            verdict.red.push(scenario.clone());
+            println!("  FAILED  {scenario:44}  {checks}");
             outcome.iter().flat_map(|it| &it.failures).for_each(|it| println!("          {it}"));
         }
     }
-    for (scenario, outcome) in outcomes.iter().filter(|(name, _)| !scored.contains(name)) {
-        let verdict = if outcome.failures.is_empty() { "+" } else { "-" };
-        println!(
-            "  {verdict:6}  {scenario:44}  {}/{} (not scored)",
-            outcome.passed,
-            outcome.passed + outcome.failures.len()
-        );
+    for (scenario, outcome) in outcomes {
+        verdict.passed += outcome.passed;
+        verdict.failed += outcome.failures.len();
+        if !scored.contains(scenario) {
+            let sign = if outcome.failures.is_empty() { "+" } else { "-" };
+            println!("  {sign:6}  {scenario:44}  {} (not scored)", outcome.checks());
+        }
     }
-    wrong.extend(
-        waiting
-            .iter()
-            .filter(|it| !scored.contains(it))
-            .map(|it| format!("`{it}` waits but is no scored scenario")),
-    );
-    println!("  {cell}: {green} of {} scored scenarios green, {} waiting", scored.len(), waiting.len());
-    if wrong.is_empty() { Ok(()) } else { bail!("{cell}: {}", wrong.join("; ")) }
+    verdict
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const REQUIREMENTS: &str = "# head\n\nserver:\n  - ping\n  # why\n  - tools-list # note\n\nclient:\n  - initialize\n
+not_scored:\n  - scenario: auth/x\n    leg: client\n    reason: extension\n  - scenario: tasks\n    leg: server\n";
+
     #[test]
     fn a_scenario_is_named_by_its_folder() {
-        assert_eq!(scenario("server-tools-list-2026-11-15T08-59-03-546Z"), Some("tools-list"));
-        assert_eq!(scenario("hub.log"), None);
-        assert_eq!(scenario("server-x"), None);
+        let time = "2026-11-15T08-59-03-546Z";
+        assert_eq!(scenario(&format!("server-tools-list-{time}"), Leg::Server), Some("tools-list"));
+        assert_eq!(scenario(&format!("sse-retry-{time}"), Leg::Client), Some("sse-retry"));
+        assert_eq!(scenario("hub.log", Leg::Server), None);
+        assert_eq!(scenario("server-x", Leg::Server), None);
     }
 
     #[test]
-    fn scored_scenarios_are_those_of_the_server_section() {
-        let text = "# head\n\nserver:\n  - ping\n  # why\n  - tools-list # note\n\nclient:\n  - initialize\n";
-        assert_eq!(scored(text), ["ping", "tools-list"]);
+    fn each_leg_has_its_scored_and_unscored_scenarios() {
+        assert_eq!(scored(REQUIREMENTS, Leg::Server), ["ping", "tools-list"]);
+        assert_eq!(scored(REQUIREMENTS, Leg::Client), ["initialize"]);
+        assert_eq!(unscored(REQUIREMENTS, Leg::Client), ["auth/x"]);
+        assert_eq!(unscored(REQUIREMENTS, Leg::Server), ["tasks"]);
     }
 
     #[test]
-    fn a_list_has_one_section_per_cell() {
-        let list = "# head\n[2025-11-25 legacy]\na # why\n\nb\n[2026-07-28 modern]\nc\n";
-        assert_eq!(waiting(list, "2025-11-25 legacy").into_iter().collect::<Vec<_>>(), ["a", "b"]);
-        assert!(waiting(list, "2026-07-28 legacy").is_empty());
-    }
-
-    #[test]
-    fn a_waiting_scenario_that_passes_must_leave_the_list() {
-        let outcomes = BTreeMap::from([("ping".to_owned(), Outcome { passed: 2, failures: Vec::new() })]);
-        let error = judge("cell", &["ping".into()], &BTreeSet::from(["ping".into()]), &outcomes)
-            .expect_err("it must not be accepted");
-        assert!(error.to_string().contains("remove it from the list"), "{error}");
-    }
-
-    #[test]
-    fn a_scenario_that_did_not_run_has_failed() {
-        let error = judge("cell", &["ping".into()], &BTreeSet::new(), &BTreeMap::new())
-            .expect_err("it must not be accepted");
-        assert_eq!(error.to_string(), "cell: `ping` fails");
+    fn a_scored_scenario_that_did_not_run_is_red() {
+        let outcomes = BTreeMap::from([
+            ("ping".to_owned(), Outcome { passed: 2, failures: Vec::new() }),
+            ("tasks".to_owned(), Outcome { passed: 1, failures: vec!["why".into()] }),
+        ]);
+        let verdict = judge(&["ping".into(), "tools-list".into()], &outcomes);
+        assert_eq!((verdict.green, verdict.red), (1, vec!["tools-list".to_owned()]));
+        assert_eq!((verdict.passed, verdict.failed), (3, 1));
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, StatusCode};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
 use tokio::time::sleep;
 use toolgrove_wire::{Message, Raw};
 

@@ -1,0 +1,16 @@
+//! The bridge between the eras: clients and servers of both, in all four cells, asked, cut off and coming back.
+
+mod driven;
+#[allow(dead_code, reason = "a part of it is used here")]
+#[path = "../it/grove.rs"]
+mod grove;
+mod heard;
+#[path = "../support/hub.rs"]
+mod hub;
+mod leaks;
+mod parked;
+mod peers;
+mod resumed;
+mod schemas;
+mod scripted;
+mod talk;
