@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use toolgrove_wire::modern::{MISSING_CAPABILITY, ResultHead, ResultKind};
-use toolgrove_wire::{Edit, Raw, RpcError};
+use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
 
 use crate::Error;
 use crate::call::{Links, Method, Outgoing};
@@ -30,6 +30,8 @@ pub(crate) async fn request<L: Links>(
     events: Events,
 ) -> Result<Raw, Error> {
     let method = outgoing.method;
+    // Whoever waits here waits for tasks too; the client need not know of them.
+    let outgoing = Outgoing { abilities: outgoing.abilities.with(Abilities::TASKS), ..outgoing };
     let started = Instant::now();
     let (mut params, mut pause, mut rounds) = (outgoing.params.clone(), FIRST_PAUSE, 0);
     loop {
@@ -56,22 +58,18 @@ pub(crate) async fn request<L: Links>(
             return ended(method, instance, "the server asked too often");
         }
         let mut edit = Edit::of(&outgoing.params);
-        match result.get("inputRequests").filter(|it| it.members().next().is_some()) {
-            Some(requests) => {
-                rounds += 1;
-                pause = FIRST_PAUSE;
-                let asked: Vec<_> =
-                    requests.members().map(|it| (it.key().into_owned(), it.value())).collect();
-                match answers(instance, &events, asked).await {
-                    Ok(responses) => edit = edit.set("inputResponses", responses),
-                    Err(why) => return ended(method, instance, &why),
-                }
+        if let Some(requests) = result.get("inputRequests").filter(|it| it.members().next().is_some()) {
+            rounds += 1;
+            pause = FIRST_PAUSE;
+            let asked: Vec<_> = requests.members().map(|it| (it.key().into_owned(), it.value())).collect();
+            match answers(instance, &events, asked).await {
+                Ok(responses) => edit = edit.set("inputResponses", responses),
+                Err(why) => return ended(method, instance, &why),
             }
+        } else {
             // A state without questions means: again, later.
-            None => {
-                sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
-            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
         if let Some(state) = result.get("requestState") {
             edit = edit.set("requestState", state);

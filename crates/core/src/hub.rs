@@ -53,7 +53,7 @@ pub struct Hub<L, G> {
     /// One lock per instance: a list is fetched once, however many calls want it.
     fetching: Mutex<HashMap<Uuid, Arc<AsyncMutex<Option<Instant>>>>>,
     /// How many clients watch a resource, by instance and address.
-    watched: Mutex<HashMap<(Uuid, String), Arc<AsyncMutex<usize>>>>,
+    watched: Mutex<HashMap<(Uuid, String), watch::Watchers>>,
     bus: Bus,
 }
 

@@ -3,7 +3,7 @@
 //! When the client's input ends, what it asked is still answered. When the hub goes away, what it did not answer gets
 //! an error, and the client goes on with the next hub as if nothing had happened.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -35,7 +35,12 @@ struct State {
     greeting: Vec<Bytes>,
     /// The answer to this one is not the client's: it got one from an earlier hub.
     unwanted: Option<String>,
+    /// What was asked in lines that a hub may refuse whole, with an error that names no request.
+    refusable: VecDeque<Vec<String>>,
 }
+
+/// A longer line may be beyond what a hub takes.
+const LONG: usize = 1024 * 1024;
 
 /// Why carrying ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +145,16 @@ impl Talk {
     /// Notes what a line of the client asks.
     fn asked(&self, line: &Bytes) {
         let mut state = self.lock();
-        for message in messages(line) {
+        let asked = messages(line);
+        if line.len() > LONG || line.trim_ascii_start().starts_with(b"[") {
+            let ids = asked.iter().filter_map(|it| match it {
+                Message::Request { id, .. } => Some(id.key()),
+                _ => None,
+            });
+            let ids = ids.collect();
+            state.refusable.push_back(ids);
+        }
+        for message in asked {
             match message {
                 // A subscription is answered by its end.
                 Message::Request { method, .. } if method == "subscriptions/listen" => {}
@@ -170,12 +184,22 @@ impl Talk {
             return true;
         }
         for message in messages(line) {
-            if let Message::Response { id: Some(id), .. } = message {
-                if state.unwanted.as_ref() == Some(&id.key()) {
-                    state.unwanted = None;
-                    return false;
+            match message {
+                Message::Response { id: Some(id), .. } => {
+                    let id = id.key();
+                    if state.unwanted.as_ref() == Some(&id) {
+                        state.unwanted = None;
+                        return false;
+                    }
+                    state.open.remove(&id);
+                    state.refusable.retain(|it| !it.contains(&id));
                 }
-                state.open.remove(&id.key());
+                Message::Response { id: None, .. } => {
+                    for id in state.refusable.pop_front().unwrap_or_default() {
+                        state.open.remove(&id);
+                    }
+                }
+                Message::Request { .. } | Message::Notification { .. } => {}
             }
         }
         true

@@ -228,10 +228,10 @@ impl Link {
 
     /// Tells a legacy server that its client's roots are others now, if it was told of roots at all.
     pub(crate) async fn roots_changed(&self) {
+        const CHANGED: &str = "notifications/roots/list_changed";
         if self.session.era != Era::Legacy || !self.desk().declared.has(Abilities::ROOTS) {
             return;
         }
-        const CHANGED: &str = "notifications/roots/list_changed";
         match (&self.kind, self.kind.mux()) {
             (Kind::Http(http), _) => http.notify(CHANGED),
             // A link that is closed has nobody to tell.

@@ -1,6 +1,7 @@
 //! Instance → link: opened when first needed, once however many wait, kept while used, closed when idle.
 
 mod entry;
+mod state;
 mod watched;
 
 use std::collections::HashMap;
@@ -21,7 +22,8 @@ use toolgrove_wire::Raw;
 use toolgrove_wire::modern::Implementation;
 use uuid::Uuid;
 
-use self::entry::{Entry, Patience, Tries, Who};
+use self::entry::{Entry, Tries, Who};
+use self::state::Patience;
 use self::watched::Watched;
 use crate::context::Context;
 use crate::failure::Failure;

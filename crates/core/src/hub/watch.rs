@@ -10,6 +10,9 @@ use crate::call::{Links, View, Watching};
 use crate::instance::Instance;
 use crate::{Error, task};
 
+/// How many clients watch one resource. Locked while its server is told of a change.
+pub(super) type Watchers = Arc<AsyncMutex<usize>>;
+
 /// Keeps one resource watched until it is dropped.
 pub struct Watch<L: Links, G: Log> {
     hub: Arc<Hub<L, G>>,
@@ -43,7 +46,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         Ok(Watch { hub: self.clone(), instance: place.instance, uri: place.name })
     }
 
-    fn watchers(&self, key: &(Uuid, String)) -> Arc<AsyncMutex<usize>> {
+    fn watchers(&self, key: &(Uuid, String)) -> Watchers {
         lock(&self.watched).entry(key.clone()).or_default().clone()
     }
 

@@ -1,8 +1,10 @@
 //! Answers one request of an MCP client, whatever its era and transport. The doors around it only read and write.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::{Instant, sleep};
 use toolgrove_core::Error;
 use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
 use toolgrove_core::event::{Event, Events, ListKind};
@@ -176,7 +178,7 @@ async fn call_answer(
         started_at: app.hub.now(),
     };
     let params = call.params.clone();
-    let Outcome { result, kind, instance } = match app.hub.call(call, events).await {
+    let Outcome { result, kind, instance } = match call_after_visit(app, call, events).await {
         Ok(outcome) => outcome,
         // Over MCP a model can correct its own arguments, so they come back as a result.
         Err(error @ Error::Arguments { .. }) => return Ok(in_era(app, client, method, &tool_error(&error))),
@@ -204,6 +206,27 @@ async fn call_answer(
 
 /// The legacy error that sends a person to a page first.
 const URL_REQUIRED: i64 = -32042;
+/// How long a server may take to notice that a person was at the page.
+const NOTICED_WITHIN: Duration = Duration::from_secs(30);
+
+/// Runs a call. A person who has agreed to visit a page may still be there when the client calls again: a server that
+/// refuses until then is asked again for a while.
+async fn call_after_visit(app: &App, call: Call, events: Events) -> Result<Outcome, Error> {
+    let has_agreed = |it: &Raw| it.get_text("action").as_deref() == Some("accept");
+    let answers = call.params.get("inputResponses").filter(|_| call.asking == Asking::ByRetry);
+    let agreed = answers.is_some_and(|it| it.members().any(|it| has_agreed(&it.value())));
+    let (began, mut pause) = (Instant::now(), Duration::from_millis(250));
+    loop {
+        let call = Call { id: Uuid::now_v7(), ..call.clone() };
+        match app.hub.call(call, events.clone()).await {
+            Err(Error::Server { code: URL_REQUIRED, .. }) if agreed && began.elapsed() < NOTICED_WITHIN => {
+                sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_secs(5));
+            }
+            ended => return ended,
+        }
+    }
+}
 
 /// A server wants a person to visit a page before the call. Only the last legacy revision knows the error; a modern
 /// client is asked and calls again; everybody else reads where to go.
@@ -220,7 +243,10 @@ fn url_required(
     }
     let pages: Vec<Raw> =
         data.and_then(|it| it.get("elicitations")).map(|it| it.items().collect()).unwrap_or_default();
-    if client.era == ClientEra::Modern && client.abilities.has(Abilities::URL) && !pages.is_empty() {
+    // Who was asked already and did not go is not asked again.
+    let is_new = params.get("inputResponses").is_none();
+    if client.era == ClientEra::Modern && is_new && client.abilities.has(Abilities::URL) && !pages.is_empty()
+    {
         let binding = Binding::of(client, method.as_str(), params);
         let requests = pages.iter().enumerate().map(|(place, page)| {
             let params = Edit::of(page).remove("elicitationId").set_text("mode", "url").done();

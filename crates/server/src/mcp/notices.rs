@@ -50,7 +50,7 @@ impl Wanted {
         let on = |key| filter.get(key).and_then(|it| it.bool()) == Some(true);
         let mut watched = Vec::new();
         if let Some(uris) = filter.get("resourceSubscriptions") {
-            for uri in uris.items().filter_map(|it| it.text().map(|it| it.into_owned())) {
+            for uri in uris.items().filter_map(|it| it.text().map(std::borrow::Cow::into_owned)) {
                 match app.hub.watch(client.caller.person, &client.view, &uri).await {
                     Ok(watch) => watched.push((uri, watch)),
                     Err(error) => tracing::debug!(uri, %error, "not watched"),

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::task::AbortHandle;
@@ -119,7 +121,7 @@ impl Binding {
             View::One { slug } => format!("/mcp/i/{}", slug.to_ascii_lowercase()),
         };
         let digest = digest::of_request(method, &endpoint, params);
-        let digest = digest.iter().map(|it| format!("{it:02x}")).collect();
+        let digest = BASE64_URL_SAFE_NO_PAD.encode(digest);
         Self { caller: client.caller.person, method: method.to_owned(), digest, endpoint }
     }
 }

@@ -120,28 +120,36 @@ impl Replay {
         self.changed.notify_waiters();
     }
 
-    /// The event with this number, or the oldest after it; none while it is still to come. The outer none is the end.
-    fn event(&self, place: u64) -> Option<Option<(Bytes, u64)>> {
+    /// The event with this number, or the oldest after it.
+    fn event(&self, place: u64) -> Next {
         let state = lock(&self.state);
         let place = place.max(state.first);
         match state.events.get((place - state.first) as usize) {
-            Some(event) => Some(Some((event.clone(), place + 1))),
-            None if state.done => None,
-            None => Some(None),
+            Some(event) => Next::Event(event.clone(), place + 1),
+            None if state.done => Next::End,
+            None => Next::Later,
         }
     }
+}
+
+/// What a reader gets: an event and the number of the one after it, or nothing yet, or nothing more.
+enum Next {
+    Event(Bytes, u64),
+    Later,
+    End,
 }
 
 fn read(replay: Arc<Replay>, place: u64) -> impl Stream<Item = Bytes> + Send + use<> {
     stream::unfold((replay, place), |(replay, place)| async move {
         loop {
             let changed = replay.changed.notified();
-            match replay.event(place)? {
-                Some((event, next)) => {
+            match replay.event(place) {
+                Next::End => return None,
+                Next::Event(event, next) => {
                     drop(changed);
                     return Some((event, (replay, next)));
                 }
-                None => {
+                Next::Later => {
                     if timeout(KEEP_ALIVE, changed).await.is_err() {
                         return Some((Bytes::from_static(sse::KEEP_ALIVE), (replay, place)));
                     }

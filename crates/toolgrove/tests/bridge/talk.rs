@@ -163,10 +163,32 @@ impl<'a> Legacy<'a> {
         capabilities: Value,
         answer: fn(&Value) -> Value,
     ) -> Self {
+        Self::connect(hub, door, "/mcp", version, capabilities, answer).await
+    }
+
+    /// A client over Streamable HTTP at any endpoint.
+    pub(crate) async fn at(
+        hub: &'a Hub,
+        path: &str,
+        version: &str,
+        capabilities: Value,
+        answer: fn(&Value) -> Value,
+    ) -> Self {
+        Self::connect(hub, Door::Http, path, version, capabilities, answer).await
+    }
+
+    async fn connect(
+        hub: &'a Hub,
+        door: Door,
+        path: &str,
+        version: &str,
+        capabilities: Value,
+        answer: fn(&Value) -> Value,
+    ) -> Self {
         let (tx, heard) = mpsc::unbounded_channel();
         let mut streams = Vec::new();
         let out = match door {
-            Door::Http => Out::Http { hub, path: "/mcp".into(), session: None },
+            Door::Http => Out::Http { hub, path: path.into(), session: None },
             Door::Sse => {
                 let mut stream = hub.open(Method::GET, "/sse", &[("accept", "text/event-stream")], "").await;
                 let path = stream.next_data().await.expect("an endpoint");

@@ -16,12 +16,12 @@ crate::scenarios! {
     "paste-sign-in" => paste_sign_in,
 }
 
-pub const NAMING: &[(&str, Scenario)] = &[
+pub(crate) const NAMING: &[(&str, Scenario)] = &[
     ("unknown-server-text", |case| Box::pin(unknown_server(case))),
     ("aliases-resolve", |case| Box::pin(aliases(case))),
 ];
 
-pub const SLUGS: &[(&str, Scenario)] = &[
+pub(crate) const SLUGS: &[(&str, Scenario)] = &[
     ("url-any-on-add", |case| Box::pin(any_url(case))),
     ("url-self-update", |case| Box::pin(self_update(case))),
 ];

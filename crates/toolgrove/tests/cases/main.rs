@@ -3,6 +3,8 @@
 //! `mcp_client_http` and `proxy` are run whole, other files as far as `crates/core/tests/elsewhere.txt` sends them
 //! here. A case without a scenario fails, and so does a scenario without a case.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod http;
 #[path = "../support/hub.rs"]
 mod hub;
@@ -18,19 +20,19 @@ use serde_json::Value;
 
 /// What a scenario is given: the case as it stands in the file.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Case {
-    pub id: String,
-    pub given: Value,
-    pub expect: Value,
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) given: Value,
+    pub(crate) expect: Value,
 }
 
-pub type Scenario = fn(Case) -> Pin<Box<dyn Future<Output = ()>>>;
+pub(crate) type Scenario = fn(Case) -> Pin<Box<dyn Future<Output = ()>>>;
 
 /// Names an async function as a scenario.
 #[macro_export]
 macro_rules! scenarios {
     ($($id:literal => $run:path),* $(,)?) => {
-        pub const SCENARIOS: &[(&str, $crate::Scenario)] = &[$(($id, |case| Box::pin($run(case)))),*];
+        pub(crate) const SCENARIOS: &[(&str, $crate::Scenario)] = &[$(($id, |case| Box::pin($run(case)))),*];
     };
 }
 

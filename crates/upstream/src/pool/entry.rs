@@ -1,30 +1,26 @@
 //! The links of one instance: who shares which, one opening at a time, and patience with a server that fails.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use toolgrove_core::Error;
 use toolgrove_core::event::News;
 use toolgrove_core::instance::{Era, Transport, Verdict};
 use toolgrove_core::task::spawn;
 use toolgrove_wire::Abilities;
 
+use super::state::{Opening, Patience, State};
 use crate::context::Context;
 use crate::era::Plan;
 use crate::failure::Failure;
 use crate::link::http::HTTP_SSE;
 use crate::link::{self, HUB_CHAT, Key, Link};
 
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How many links an instance may have that take one call at a time.
 const OWN_LINKS: usize = 8;
-/// A link that lived this long did not die of being opened.
-const LONG_LIFE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -34,36 +30,6 @@ pub(super) struct Entry {
     slots: Arc<Semaphore>,
     /// Tells openings under way that nobody wants their link any more; so does its end.
     closing: watch::Sender<bool>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// The newest verdict, which may be newer than the instance's.
-    verdict: Option<Verdict>,
-    /// The link of a modern server, which serves everybody.
-    shared: Option<Arc<Link>>,
-    /// Legacy links that take many calls at once.
-    kept: HashMap<Key, Arc<Link>>,
-    /// Legacy links that take one call at a time; one key may have several.
-    own: Vec<(Key, Arc<Link>)>,
-    /// How many of those are being opened.
-    own_openings: usize,
-    /// By key; what will be shared by everybody, or is not yet known, has none.
-    openings: HashMap<Option<Key>, Opening>,
-    pause: Option<Pause>,
-    /// How many openings failed, or links died young, in a row.
-    failures: u32,
-    closed: bool,
-}
-
-/// Tells everybody who waits how an opening ended.
-type Opening = watch::Receiver<Option<Result<(), Error>>>;
-
-/// Until when a failing server is left alone, and what it said.
-#[derive(Debug)]
-struct Pause {
-    until: Instant,
-    error: Error,
 }
 
 /// For whom a link is wanted.
@@ -94,14 +60,6 @@ impl Drop for Lease {
     }
 }
 
-/// Whether a failing server is left alone for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
-    BackOff,
-    /// Somebody asked for it: try.
-    Now,
-}
-
 /// How often a request may be sent again: once if the server cannot have run it, once if running twice is harmless.
 #[derive(Debug)]
 pub(super) struct Tries {
@@ -126,7 +84,7 @@ enum Step {
 
 impl Entry {
     pub(super) fn new(context: Context) -> Self {
-        let state = State { verdict: context.instance.verdict.clone(), ..State::default() };
+        let state = State::new(context.instance.verdict.clone());
         Self {
             context: Arc::new(context),
             state: Mutex::new(state),
@@ -314,7 +272,7 @@ impl Entry {
             self.context.report(News::Verdict(verdict.clone()));
             state.verdict = Some(verdict);
         }
-        state.pause = None;
+        state.forgive();
         if link.is_stateless() {
             state.failures = 0;
         }
@@ -461,93 +419,4 @@ fn is_sse(verdict: &Verdict) -> bool {
 
 fn given_up() -> Error {
     Error::Internal("opening a link was given up".into())
-}
-
-impl State {
-    fn is_empty(&self) -> bool {
-        self.shared.is_none() && self.kept.is_empty() && self.own.is_empty()
-    }
-
-    fn links(&self) -> Vec<&Arc<Link>> {
-        self.shared.iter().chain(self.kept.values()).chain(self.own.iter().map(|it| &it.1)).collect()
-    }
-
-    /// The link nobody is using that was used least lately.
-    fn free(&self, fits: impl Fn(&Key) -> bool) -> Option<Arc<Link>> {
-        let free = self.own.iter().filter(|it| Arc::strong_count(&it.1) == 1 && fits(&it.0));
-        free.max_by_key(|it| it.1.idle_for()).map(|it| it.1.clone())
-    }
-
-    fn remove(&mut self, link: &Arc<Link>) {
-        self.shared.take_if(|it| Arc::ptr_eq(it, link));
-        self.kept.retain(|_, it| !Arc::ptr_eq(it, link));
-        self.own.retain(|it| !Arc::ptr_eq(&it.1, link));
-    }
-
-    fn left_alone(&self, patience: Patience) -> Option<Error> {
-        let pause =
-            self.pause.as_ref().filter(|it| patience == Patience::BackOff && Instant::now() < it.until);
-        pause.map(|it| it.error.clone())
-    }
-
-    fn note_failure(&mut self, error: Error) {
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
-        self.failures += 1;
-        self.pause = Some(Pause { until: Instant::now() + pause, error });
-    }
-
-    /// One death is forgiven: the next call starts the server again at once. One that keeps dying is left alone.
-    fn note_death(&mut self, link: &Link, error: Error) {
-        // A session that is gone says nothing about its server.
-        if !link.is_stateless() {
-            self.note_life(link.age(), error);
-        }
-    }
-
-    fn note_life(&mut self, lived: Duration, error: Error) {
-        if lived >= LONG_LIFE {
-            self.failures = 0;
-        } else if self.failures == 0 {
-            self.failures = 1;
-        } else {
-            self.note_failure(error);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::time::advance;
-
-    use super::*;
-
-    fn pause(state: &State) -> u128 {
-        state.pause.as_ref().map_or(0, |it| it.until.saturating_duration_since(Instant::now()).as_millis())
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn pauses_double_up_to_half_a_minute() {
-        let mut state = State::default();
-        let mut pauses = Vec::new();
-        for _ in 0..11 {
-            state.note_failure(Error::Cancelled);
-            pauses.push(pause(&state));
-            advance(LONGEST_PAUSE).await;
-        }
-        assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_early_death_is_forgiven_and_a_server_that_keeps_dying_is_left_alone() {
-        let mut state = State::default();
-        state.note_life(Duration::from_secs(1), Error::Cancelled);
-        assert_eq!(pause(&state), 0);
-        state.note_life(Duration::from_secs(1), Error::Cancelled);
-        assert_eq!(pause(&state), 200);
-        state.note_life(Duration::from_secs(1), Error::Cancelled);
-        assert_eq!(pause(&state), 400);
-        state.pause = None;
-        state.note_life(LONG_LIFE, Error::Cancelled);
-        assert_eq!((pause(&state), state.failures), (0, 0));
-    }
 }

@@ -7,7 +7,8 @@ use tokio::sync::watch;
 use toolgrove_core::event::News;
 use toolgrove_core::task::spawn;
 
-use super::entry::{Entry, Patience, Who};
+use super::entry::{Entry, Who};
+use super::state::Patience;
 use crate::failure::Failure;
 use crate::feed::Pauses;
 use crate::link::{Link, Subscribed};
