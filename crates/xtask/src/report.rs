@@ -55,7 +55,7 @@ impl Report {
                 }
             }
         }
-        println!();
+        println!("\nsteps: {} passed, {} failed", self.steps.len() - failed.len(), failed.len());
         match failed.as_slice() {
             [] => Ok(()),
             [one] => bail!("step `{one}` failed"),

@@ -398,3 +398,6 @@ fn sign(request: &Raw, server: &str) -> Raw {
     let params = Edit::of(&params).set_text("message", &format!("[{server}] {message}")).done();
     Edit::of(request).set("params", params).done()
 }
+
+#[cfg(test)]
+mod tests;
