@@ -1,5 +1,7 @@
 //! The bridge between the eras: clients and servers of both, in all four cells, asked, cut off and coming back.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod driven;
 #[allow(dead_code, reason = "a part of it is used here")]
 #[path = "../it/grove.rs"]

@@ -127,7 +127,9 @@ async fn of_many_retries_at_once_one_goes_on() {
     let ended = join_all(retries).await;
     let (done, refused): (Vec<_>, Vec<_>) = ended.iter().partition(|it| it.get("content").is_some());
     assert_eq!((done.len(), refused.len()), (1, 7), "{ended:?}");
-    refused.iter().for_each(|it| check_refused(it, "consumed"));
+    for it in refused {
+        check_refused(it, "consumed");
+    }
 }
 
 #[tokio::test]
@@ -408,7 +410,9 @@ async fn the_thirty_third_parked_call_of_a_caller_is_declined_and_the_others_are
     let client = Modern::new(&hub, everything());
     let message = |it: usize| json!({ "message": format!("{it}") });
     let waiting = join_all((0..32).map(|it| client.call(ASK, message(it)))).await;
-    waiting.iter().for_each(|it| assert_eq!(keys(it), ["user"]));
+    for it in &waiting {
+        assert_eq!(keys(it), ["user"]);
+    }
     assert_eq!(parked(&hub).await, 32);
     let over = client.call(ASK, message(32)).await;
     assert_eq!(text(&over), "User response: action=cancel, content=null");

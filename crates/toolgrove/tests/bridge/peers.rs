@@ -237,7 +237,9 @@ async fn check_cases(grove: &Grove, client: fn() -> Command, name: &str, wanted:
             // The reference server asks for roots soon after it was greeted. A modern client is away meanwhile, and
             // what is reported then is lost.
             let is_reported = match (case.slug.starts_with("ev-"), era) {
-                (true, "modern") => progress.is_sorted() && progress.iter().all(|it| case.progress.contains(it)),
+                (true, "modern") => {
+                    progress.is_sorted() && progress.iter().all(|it| case.progress.contains(it))
+                }
                 _ => progress == case.progress,
             };
             let is_right = said["protocol"] == protocol
@@ -291,9 +293,7 @@ async fn check_client(client: fn() -> Command, name: &str) {
             eventually(&who, async || (count().await == before + 1).then_some(())).await;
         }
     }
-    for (slug, tool) in
-        [("ts", "ask"), ("py", "ask"), ("py-old", "ask")]
-    {
+    for (slug, tool) in [("ts", "ask"), ("py", "ask"), ("py-old", "ask")] {
         for era in ["legacy", "modern"] {
             let who = format!("{name}, {era}, {slug}: declined");
             let mut command = client();

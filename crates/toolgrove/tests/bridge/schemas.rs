@@ -254,7 +254,9 @@ async fn every_modern_answer_validates() {
                     let answer = client.send(&method, params.clone()).await;
                     let messages = answer.messages();
                     assert!(!messages.is_empty(), "{what}: {} {}", answer.status, answer.text());
-                    messages.iter().for_each(|it| spec.check_message(&method, it, &what));
+                    for it in &messages {
+                        spec.check_message(&method, it, &what);
+                    }
                     let result = &messages.last().unwrap()["result"];
                     if result["resultType"] != "input_required" {
                         break;
@@ -335,8 +337,12 @@ async fn every_legacy_answer_validates_at_each_revision() {
     let (hub, _servers) = grove().await;
     for version in LEGACY {
         let mut spec = Spec::of(version);
-        let clients =
-            [("/mcp", everything()), ("/mcp", json!({})), ("/mcp/i/l", everything()), ("/mcp/i/m", everything())];
+        let clients = [
+            ("/mcp", everything()),
+            ("/mcp", json!({})),
+            ("/mcp/i/l", everything()),
+            ("/mcp/i/m", everything()),
+        ];
         // What older revisions say differs in words only, all of which one client hears.
         let clients = clients.into_iter().take(if version == LEGACY[3] { 4 } else { 1 });
         for (view, capabilities) in clients {

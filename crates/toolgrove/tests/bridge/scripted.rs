@@ -55,7 +55,7 @@ impl Scripted {
         let desk = Arc::new(Desk { steps, waiting: Mutex::default(), told: Arc::clone(&told) });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let reply = move |Json(message): Json<Value>| answer(desk.clone(), message);
+        let reply = move |Json(message): Json<Value>| std::future::ready(answer(desk.clone(), message));
         beside(async move {
             axum::serve(listener, axum::Router::new().route("/mcp", post(reply))).await.unwrap();
         });
@@ -67,7 +67,7 @@ impl Scripted {
     }
 }
 
-async fn answer(desk: Arc<Desk>, message: Value) -> Response {
+fn answer(desk: Arc<Desk>, message: Value) -> Response {
     let id = message["id"].clone();
     let Some(method) = message["method"].as_str() else {
         desk.told.lock().unwrap().push(message.clone());

@@ -97,7 +97,7 @@ fn call(app: &Arc<App>, rounds: usize, witness: &Arc<()>) -> (Running, mpsc::Unb
     let (tell, told) = mpsc::unbounded_channel();
     let alive = witness.clone();
     let answer = Box::pin(async move {
-        let _alive = alive;
+        let alive = alive;
         for round in 0..rounds {
             let (reply, answered) = oneshot::channel();
             events.send(Event::Ask(Ask {
@@ -114,6 +114,7 @@ fn call(app: &Arc<App>, rounds: usize, witness: &Arc<()>) -> (Running, mpsc::Unb
             };
             waiting.done(seen);
         }
+        drop(alive);
         Ok(Raw::of(&json!({ "content": [] })))
     });
     let id = Id::number(1);
@@ -249,7 +250,8 @@ async fn ten_thousand_rounds_leave_nothing_behind() {
             0 | 1 => {
                 let mut result = parked;
                 for key in ["k0", "k1"].iter().take(1 + round % 2) {
-                    result = until_result(again(&app, &result, key).unwrap_or_else(|it| panic!("{it:?}"))).await;
+                    result =
+                        until_result(again(&app, &result, key).unwrap_or_else(|it| panic!("{it:?}"))).await;
                 }
                 assert!(result.get("content").is_some(), "{}", result.as_str());
                 assert_eq!(told.recv().await, Some(Seen::Answered("accept".into())));
