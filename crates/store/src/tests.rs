@@ -20,6 +20,7 @@ mod instances;
 mod open;
 mod people;
 mod place;
+mod seal_keys;
 mod secrets;
 mod servers;
 mod tools;

@@ -50,20 +50,8 @@ pub struct Sessions(Mutex<HashMap<String, Arc<Session>>>);
 
 impl Sessions {
     pub fn open(&self, person: Uuid, view: View, version: Version, abilities: Abilities) -> Arc<Session> {
-        let session = Arc::new(Session {
-            id: Uuid::new_v4().simple().to_string(),
-            person,
-            view,
-            version,
-            abilities,
-            log_level: Mutex::default(),
-            running: Mutex::default(),
-            asks: asks::Asks::default(),
-            replays: Arc::default(),
-            watched: Mutex::default(),
-            used: Mutex::new(Instant::now()),
-            closed: Arc::default(),
-        });
+        let id = Uuid::new_v4().simple().to_string();
+        let session = Arc::new(Session::new(id, person, view, version, abilities));
         let mut sessions = lock(&self.0);
         sessions.insert(session.id.clone(), session.clone());
         if sessions.len().is_multiple_of(256) {
@@ -95,6 +83,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
+    fn new(id: String, person: Uuid, view: View, version: Version, abilities: Abilities) -> Self {
+        Self {
+            id,
+            person,
+            view,
+            version,
+            abilities,
+            log_level: Mutex::default(),
+            running: Mutex::default(),
+            asks: asks::Asks::default(),
+            replays: Arc::default(),
+            watched: Mutex::default(),
+            used: Mutex::new(Instant::now()),
+            closed: Arc::default(),
+        }
+    }
+
     pub fn client(&self, caller: Arc<Caller>, door: Door) -> Client {
         Client {
             caller,
@@ -231,20 +236,8 @@ fn address(params: Option<&Raw>) -> Result<String, Failure> {
 
 /// A session that is in no table.
 pub fn unlisted(caller: &Caller, view: View, version: Version) -> Arc<Session> {
-    Arc::new(Session {
-        id: format!("caller:{}", caller.person),
-        person: caller.person,
-        view,
-        version,
-        abilities: Abilities::NONE,
-        log_level: Mutex::default(),
-        running: Mutex::default(),
-        asks: asks::Asks::default(),
-        replays: Arc::default(),
-        watched: Mutex::default(),
-        used: Mutex::new(Instant::now()),
-        closed: Arc::default(),
-    })
+    let id = format!("caller:{}", caller.person);
+    Arc::new(Session::new(id, caller.person, view, version, Abilities::NONE))
 }
 
 /// Ends a session and the links that were opened for it.

@@ -16,3 +16,5 @@ mod resumed;
 mod schemas;
 mod scripted;
 mod talk;
+#[path = "../support/peers.rs"]
+mod third;

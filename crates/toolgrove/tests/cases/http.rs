@@ -154,7 +154,7 @@ async fn rpc_error(case: Case) {
 }
 
 /// A server of one tool, `t`, that answers with this result and lists with these tools.
-async fn scripted(result: Value, list: Value) -> (String, tokio::task::JoinHandle<()>) {
+pub(crate) async fn scripted(result: Value, list: Value) -> (String, tokio::task::JoinHandle<()>) {
     use axum::Json;
     use axum::routing::post;
     let reply = move |Json(message): Json<Value>| {

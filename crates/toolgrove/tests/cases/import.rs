@@ -5,6 +5,7 @@ use http::Method;
 use serde_json::{Value, json};
 use toolgrove_fixture::{Fixture, Options};
 
+use crate::http::scripted;
 use crate::hub::Hub;
 use crate::{Case, Scenario};
 
@@ -69,7 +70,13 @@ async fn aliases(case: Case) {
 async fn partial_success(case: Case) {
     let discovery = case.given["discovery"].as_object().unwrap();
     let (address, tools) = discovery.iter().next().unwrap();
-    let url = two_tools(tools).await;
+    let tools: Vec<_> = tools
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| json!({ "name": it, "inputSchema": { "type": "object" } }))
+        .collect();
+    let (url, _server) = scripted(json!({}), json!({ "tools": tools })).await;
     let text = case.given["text"].as_str().unwrap().replace(address, &url);
     let hub = Hub::start().await;
     let (_, answer) = hub.api(Method::POST, "/api/mcp/import", json!({ "text": text })).await;
@@ -78,43 +85,6 @@ async fn partial_success(case: Case) {
     assert_eq!(answer["message_success"], case.expect["message_success"]);
     assert_eq!(answer["message_error"], case.expect["message_error"]);
     assert_eq!(hub.get("/api/mcp/servers").await.as_array().unwrap().len(), 1, "what failed is not kept");
-}
-
-/// A legacy server with these tools.
-async fn two_tools(names: &Value) -> String {
-    use axum::Json;
-    use axum::routing::post;
-    let tools: Vec<_> = names
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| json!({ "name": it, "inputSchema": { "type": "object" } }))
-        .collect();
-    let reply = move |Json(message): Json<Value>| {
-        let tools = tools.clone();
-        async move {
-            let id = message["id"].clone();
-            let result = match message["method"].as_str().unwrap_or_default() {
-                "initialize" => {
-                    json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "t", "version": "1" } })
-                }
-                "tools/list" => json!({ "tools": tools }),
-                _ => {
-                    return Json(
-                        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } }),
-                    );
-                }
-            };
-            Json(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
-        }
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    #[expect(clippy::disallowed_methods, reason = "a test server")]
-    tokio::spawn(async move {
-        axum::serve(listener, axum::Router::new().route("/mcp", post(reply))).await.unwrap();
-    });
-    url
 }
 
 async fn duplicate_name(case: Case) {

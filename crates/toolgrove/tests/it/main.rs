@@ -17,4 +17,6 @@ mod records;
 mod safety;
 mod stdio;
 mod store;
+#[path = "../support/peers.rs"]
+mod third;
 mod through;

@@ -1,49 +1,16 @@
 //! Programs of other people on both sides of one hub: their servers behind it, their clients in front.
 
-use std::path::PathBuf;
 use std::process::Stdio;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::grove::{add, eventually};
 use crate::hub::Hub;
+use crate::third::{EVERYTHING, listening, node, python, script, variable};
 
-fn variable(name: &str) -> PathBuf {
-    std::env::var_os(name)
-        .unwrap_or_else(|| panic!("{name} is not set: run `cargo xtask test`, which installs the peers"))
-        .into()
-}
-
-fn script(name: &str) -> PathBuf {
-    variable("TOOLGROVE_TEST_PEERS").join(name)
-}
-
-fn node(file: &str) -> Command {
-    let mut command = Command::new(variable("TOOLGROVE_TEST_NODE"));
-    command.arg(script(file)).kill_on_drop(true);
-    command
-}
-
-fn python(file: &str) -> Command {
-    let mut command = Command::new(variable("TOOLGROVE_TEST_PYTHON"));
-    command.arg(script(file)).kill_on_drop(true);
-    command
-}
-
-const EVERYTHING: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 const INSPECTOR: &str = "node_modules/.bin/inspector";
-
-/// A server that prints where it listens.
-async fn listening(mut command: Command) -> (Child, String) {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = lines.next_line().await.unwrap().expect("it says where it listens");
-    let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
-    (child, url)
-}
 
 /// The reference server on a port that was free a moment ago.
 async fn everything(transport: &str) -> (Child, u16) {
