@@ -363,6 +363,23 @@ async fn a_tool_that_came_since_the_last_listing_is_found_by_asking_once() {
     assert_eq!(*world.script.lists.lock().unwrap(), 1, "not asked twice within a second");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_old_is_asked_for_again_when_somebody_reads_it() {
+    let world = world(Capabilities::Live);
+    let mut bus = world.hub.bus().subscribe();
+    world.hub.freshen_stale(world.person, &View::All);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(*world.script.lists.lock().unwrap(), 0, "a second old is fresh enough");
+
+    let offer = world.hub.catalog(world.person).offer("fs").unwrap().clone();
+    world.hub.load([Offer { fetched_at: Some(-60_000), ..Offer::clone(&offer) }]);
+    world.script.tools.lock().unwrap().push(r#"{"name":"fresh"}"#);
+    world.hub.freshen_stale(world.person, &View::All);
+    assert_eq!(bus.recv().await.unwrap().slug, "fs", "what changed meanwhile is announced");
+    assert_eq!(*world.script.lists.lock().unwrap(), 1);
+    assert!(world.hub.catalog(world.person).tool(&View::All, "mcp__fs__fresh").is_ok());
+}
+
 #[tokio::test]
 async fn arguments_that_fail_an_old_schema_are_checked_against_the_new_one() {
     let world = world(Capabilities::Live);

@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::{Hub, LinkState, Log, lock};
 use crate::bus::{Change, Notice};
-use crate::call::{Discovery, Links};
-use crate::catalog::Catalog;
+use crate::call::{Discovery, Links, View};
+use crate::catalog::{Catalog, usable};
 use crate::config::Capabilities;
 use crate::event::{ListKind, News, Report};
 use crate::instance::Instance;
@@ -21,6 +21,8 @@ use crate::{Error, task};
 
 /// A list is not asked for again within this time.
 const FRESH: Duration = Duration::from_secs(1);
+/// A list older than this is asked for again when somebody reads it.
+const LIST_TTL_MS: i64 = 60_000;
 /// An unchanged list is written down again only after this time, so its stored age may be this much too high.
 const KNOWN_AGE_MS: i64 = 60_000;
 
@@ -134,6 +136,22 @@ impl<L: Links, G: Log> Hub<L, G> {
         if due {
             let (hub, instance) = (self.clone(), instance.clone());
             task::spawn("freshen", async move { hub.freshen(&instance).await });
+        }
+    }
+
+    /// Asks again, beside whoever reads a list now, servers whose lists are old and who would not tell of a change.
+    /// What turns out different is announced like any other change.
+    pub fn freshen_stale(self: &Arc<Self>, person: Uuid, view: &View) {
+        let now = self.now();
+        for offer in self.catalog(person).offers() {
+            let seen = match view {
+                View::All => true,
+                View::One { slug } => offer.instance.slug.eq_ignore_ascii_case(slug),
+            };
+            let stale = offer.age_ms(now).is_some_and(|it| it > LIST_TTL_MS);
+            if seen && stale && usable(&offer.instance).is_ok() {
+                self.freshen_beside(&offer.instance);
+            }
         }
     }
 

@@ -123,6 +123,7 @@ async fn list_answer(
     if let View::One { slug } = &client.view {
         app.first_listing(client.caller.person, slug).await;
     }
+    app.hub.freshen_stale(client.caller.person, &client.view);
     let catalog = app.hub.catalog(client.caller.person);
     let items = catalog.list(&client.view, kind, client.caller.profile);
     let items = items.map_err(|it| Failure::of(&it, &client.view))?;
