@@ -87,6 +87,8 @@ impl<L: Links, G: Log> Hub<L, G> {
     /// Takes what a server told about itself into the catalogue.
     pub fn learn(&self, instance: Uuid, found: &Discovery) {
         let now = self.now();
+        // It may have been asked before the hub knew of it.
+        self.set_state(instance, LinkState::Open);
         self.change(instance, |old, is_taken| old.with_discovery(found, is_taken, now));
     }
 
