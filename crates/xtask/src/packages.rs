@@ -11,12 +11,25 @@ use crate::postgres;
 use crate::process::Run;
 
 /// Debian's name, what it is for, and whether it is there.
-fn wanted() -> [(&'static str, &'static str, bool); 1] {
-    [("postgresql", "the store tests run against a real PostgreSQL", postgres::binaries().is_some())]
+async fn wanted() -> [(&'static str, &'static str, bool); 4] {
+    [
+        ("postgresql", "the store tests run against a real PostgreSQL", postgres::binaries().is_some()),
+        ("g++", "the fuzz targets are linked with a C++ library", runs("c++", &["--version"]).await),
+        ("python3", "some of the peers are Python programs", runs("python3", &["--version"]).await),
+        (
+            "python3-venv",
+            "they get a folder of their own",
+            runs("python3", &["-c", "import ensurepip"]).await,
+        ),
+    ]
+}
+
+async fn runs(program: &str, args: &[&str]) -> bool {
+    Run::new(program, args).output().await.is_ok()
 }
 
 pub(crate) async fn install() -> Result<()> {
-    let missing: Vec<_> = wanted().into_iter().filter(|(.., present)| !present).collect();
+    let missing: Vec<_> = wanted().await.into_iter().filter(|(.., present)| !present).collect();
     if missing.is_empty() {
         println!("  nothing is missing");
         return Ok(());

@@ -32,8 +32,8 @@ async fn quick() -> Result<()> {
 
 async fn full() -> Result<()> {
     let mut report = Report::new();
-    report.step("prerequisites", prerequisites::check_to_test()).await;
     report.step("system packages", packages::install()).await;
+    report.step("prerequisites", prerequisites::check_to_test()).await;
     let npm = report.step("npm peers", peers::install_npm()).await;
     report.step("Python peers", peers::install_python()).await;
     report.step("UI", ui::build_if_stale()).await;
