@@ -17,6 +17,7 @@ const GATHER: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Notice {
     pub person: Uuid,
+    pub instance: Uuid,
     /// The slug of the instance it happened on.
     pub slug: String,
     pub what: Change,

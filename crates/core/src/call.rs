@@ -1,8 +1,10 @@
 //! One call: what is asked, by whom, through which door, and what came of it.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use toolgrove_wire::modern::ResultKind;
 use toolgrove_wire::{Abilities, Raw};
 use uuid::Uuid;
@@ -12,12 +14,72 @@ use crate::event::{Events, ListKind};
 use crate::instance::{Instance, Verdict};
 use crate::name::Profile;
 
-/// The authenticated person behind a call.
+/// The authenticated person or token behind a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub person: Uuid,
+    pub role: Role,
+    /// The token the person came with: an API token, or an OAuth connection.
     pub token: Option<Uuid>,
     pub profile: Profile,
+    /// The instances this caller may use; none means all that the person has.
+    pub grants: Option<Arc<HashSet<Uuid>>>,
+}
+
+impl Caller {
+    /// A person without a token, who may use everything they have.
+    pub fn person(person: Uuid, role: Role, profile: Profile) -> Self {
+        Self { person, role, token: None, profile, grants: None }
+    }
+
+    /// What sessions, parked calls and conversations are bound to: two tokens of one person are two callers.
+    pub fn id(&self) -> Uuid {
+        self.token.unwrap_or(self.person)
+    }
+
+    /// The conversation of a client that has no session.
+    pub fn chat(&self) -> String {
+        format!("caller:{}", self.id())
+    }
+
+    /// Whether an instance of this person exists for this caller.
+    pub fn may_use(&self, instance: Uuid) -> bool {
+        self.grants.as_ref().is_none_or(|it| it.contains(&instance))
+    }
+
+    /// Lets those through who keep the registry and the people.
+    pub fn require_admin(&self) -> Result<(), Error> {
+        match self.role {
+            Role::Admin => Ok(()),
+            Role::WorkspaceAdmin | Role::Member => Err(Error::Role { role: Role::Admin.as_str() }),
+        }
+    }
+}
+
+/// What a person may change beyond their own things: the highest role they hold anywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    Member,
+    /// Keeps at least one workspace; which ones is in the memberships.
+    WorkspaceAdmin,
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Self; 3] = [Self::Member, Self::WorkspaceAdmin, Self::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::WorkspaceAdmin => "workspace-admin",
+            Self::Admin => "admin",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
+    }
 }
 
 /// Through which door a call came.

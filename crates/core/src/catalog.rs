@@ -2,10 +2,11 @@
 //!
 //! A catalogue never changes; a refresh builds a new one and swaps it in. Names are looked up, never parsed apart.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use toolgrove_wire::{Edit, Raw};
+use uuid::Uuid;
 
 use crate::Error;
 use crate::call::View;
@@ -35,6 +36,8 @@ pub struct Catalog {
     offers: HashMap<String, Arc<Offer>>,
     tools: HashMap<String, Route>,
     prompts: HashMap<String, Place>,
+    /// Slugs the person has and this caller was not granted.
+    withheld: HashSet<String>,
     lists: Lists,
 }
 
@@ -73,6 +76,24 @@ impl Catalog {
             }
         }
         catalog
+    }
+
+    /// What is left for a caller who was granted only these instances. Names stay what they are in the whole.
+    pub fn granted(&self, grants: &HashSet<Uuid>) -> Self {
+        let has = |instance: &Instance| grants.contains(&instance.id);
+        let (kept, left): (Vec<_>, Vec<_>) = self.offers.iter().partition(|it| has(&it.1.instance));
+        let kept: HashMap<_, _> =
+            kept.into_iter().map(|(slug, offer)| (slug.clone(), offer.clone())).collect();
+        let one = kept.keys().map(|it| (it.clone(), Default::default())).collect();
+        let tools = self.tools.iter().filter(|it| has(&it.1.instance));
+        let prompts = self.prompts.iter().filter(|it| has(&it.1.instance));
+        Self {
+            offers: kept,
+            tools: tools.map(|(name, route)| (name.clone(), route.clone())).collect(),
+            prompts: prompts.map(|(name, place)| (name.clone(), place.clone())).collect(),
+            withheld: left.into_iter().map(|it| it.0.clone()).collect(),
+            lists: Lists { one, ..Lists::default() },
+        }
     }
 
     fn add_prompts(&mut self, offer: &Arc<Offer>) {
@@ -174,7 +195,12 @@ impl Catalog {
 
     /// An instance by slug, on or off.
     pub fn require(&self, slug: &str) -> Result<&Arc<Offer>, Error> {
-        self.offer(slug).ok_or_else(|| Error::UnknownServer { server: slug.to_owned() })
+        self.offer(slug).ok_or_else(|| {
+            if self.withheld.contains(&slug.to_ascii_lowercase()) {
+                return Error::GrantMissing { slug: slug.to_owned() };
+            }
+            Error::UnknownServer { server: slug.to_owned() }
+        })
     }
 
     pub fn prompt(&self, view: &View, name: &str) -> Result<Place, Error> {

@@ -54,6 +54,15 @@ pub enum Error {
         challenge: Option<String>,
     },
 
+    #[error("no such workspace")]
+    UnknownWorkspace,
+    #[error("{kind} servers are not allowed in this workspace")]
+    TransportOff { kind: String },
+    #[error("this token has no grant for `{slug}`")]
+    GrantMissing { slug: String },
+    #[error("this needs the role `{role}`")]
+    Role { role: &'static str },
+
     #[error("you may not call `{tool}`")]
     Denied { tool: String },
     #[error("arguments do not match: {problem}")]
@@ -126,6 +135,10 @@ impl Error {
             Self::SlugTaken { .. } => "instance.slug-taken",
             Self::Slug(_) => "instance.slug",
             Self::NeedsReauth { .. } => "instance.needs-reauth",
+            Self::UnknownWorkspace => "workspace.unknown",
+            Self::TransportOff { .. } => "workspace.transport",
+            Self::GrantMissing { .. } => "grant.missing",
+            Self::Role { .. } => "auth.role",
             Self::Denied { .. } => "call.denied",
             Self::Arguments { .. } => "call.arguments",
             Self::Timeout { .. } => "call.timeout",
@@ -164,6 +177,9 @@ impl Error {
                 "check the credentials of this instance".into()
             }
             Self::Answered { status: 404, .. } => "check the URL".into(),
+            Self::TransportOff { .. } => "ask an admin to add it, or to allow it in the workspace".into(),
+            Self::GrantMissing { .. } => "use a token with a grant for it, or one without grants".into(),
+            Self::Role { .. } => "ask an admin".into(),
             Self::Timeout { slug, .. } | Self::Unreachable { slug, .. } | Self::Garbled { slug, .. } => {
                 format!("run `toolgrove doctor {slug}`")
             }
@@ -190,6 +206,9 @@ impl Error {
             Self::ToolOff { .. }
             | Self::ServerOff { .. }
             | Self::InstanceOff { .. }
+            | Self::TransportOff { .. }
+            | Self::GrantMissing { .. }
+            | Self::Role { .. }
             | Self::Denied { .. }
             | Self::AuthOrigin => 403,
             Self::UnknownTool { .. }
@@ -197,6 +216,7 @@ impl Error {
             | Self::UnknownResource { .. }
             | Self::UnknownServer { .. }
             | Self::UnknownInstance { .. }
+            | Self::UnknownWorkspace
             | Self::NotFound(_) => 404,
             Self::ServerNameTaken
             | Self::ServerUrlTaken { .. }

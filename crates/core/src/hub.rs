@@ -6,7 +6,7 @@
 mod listing;
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use watch::Watch;
@@ -19,7 +19,7 @@ use toolgrove_wire::{Abilities, Edit, Raw};
 use uuid::Uuid;
 
 use crate::bus::Bus;
-use crate::call::{Asking, Call, LegacyTask, Links, Method, Outcome, Outgoing, View};
+use crate::call::{Asking, Call, Caller, LegacyTask, Links, Method, Outcome, Outgoing, View};
 use crate::catalog::{Catalog, Place, Route, usable};
 use crate::config::Capabilities;
 use crate::event::Events;
@@ -47,6 +47,8 @@ pub struct Hub<L, G> {
     capabilities: Capabilities,
     /// Person → catalogue: read without a lock, swapped whole.
     catalogs: ArcSwap<HashMap<Uuid, Arc<Catalog>>>,
+    /// What callers with grants see of them, made anew when either changes.
+    granted: Mutex<HashMap<Uuid, Granted>>,
     /// The source of the catalogues. Held only while one is rebuilt.
     offers: Mutex<HashMap<Uuid, Arc<Offer>>>,
     states: Mutex<HashMap<Uuid, LinkState>>,
@@ -65,6 +67,13 @@ pub enum LinkState {
     Opening,
     Open,
     Failed(Error),
+}
+
+/// A person's catalogue, and what one caller's grants leave of it.
+struct Granted {
+    whole: Arc<Catalog>,
+    grants: Arc<HashSet<Uuid>>,
+    part: Arc<Catalog>,
 }
 
 /// Where a checked request goes, in the server's own words.
@@ -119,6 +128,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             clock,
             capabilities,
             catalogs: ArcSwap::default(),
+            granted: Mutex::default(),
             offers: Mutex::default(),
             states: Mutex::default(),
             fetching: Mutex::default(),
@@ -143,8 +153,30 @@ impl<L: Links, G: Log> Hub<L, G> {
         (self.clock)()
     }
 
-    pub fn catalog(&self, person: Uuid) -> Arc<Catalog> {
+    /// Everything that exists for a caller: the one place where grants take effect.
+    pub fn catalog(&self, caller: &Caller) -> Arc<Catalog> {
+        let whole = self.whole_catalog(caller.person);
+        let Some(grants) = &caller.grants else { return whole };
+        let mut granted = lock(&self.granted);
+        if let Some(known) = granted.get(&caller.id())
+            && Arc::ptr_eq(&known.whole, &whole)
+            && Arc::ptr_eq(&known.grants, grants)
+        {
+            return known.part.clone();
+        }
+        let part = Arc::new(whole.granted(grants));
+        granted.insert(caller.id(), Granted { whole, grants: grants.clone(), part: part.clone() });
+        part
+    }
+
+    /// Everything a person has, whoever asks for it.
+    fn whole_catalog(&self, person: Uuid) -> Arc<Catalog> {
         self.catalogs.load().get(&person).cloned().unwrap_or_default()
+    }
+
+    /// Forgets what was kept for a caller who will not come again.
+    pub fn forget(&self, caller: Uuid) {
+        lock(&self.granted).remove(&caller);
     }
 
     /// Runs one call from its first check to its last line in the log.
@@ -253,7 +285,7 @@ impl<L: Links, G: Log> Hub<L, G> {
 
     /// The tool behind a name. A name that is new may have come since the last listing: that is waited for.
     async fn route(self: &Arc<Self>, call: &Call, name: &str) -> Result<Route, Error> {
-        let catalog = self.catalog(call.caller.person);
+        let catalog = self.catalog(&call.caller);
         match catalog.tool(&call.view, name) {
             Err(Error::UnknownTool { tool }) => {
                 if call.abilities.has(Abilities::APPS)
@@ -265,7 +297,7 @@ impl<L: Links, G: Log> Hub<L, G> {
                     return Err(Error::UnknownTool { tool });
                 };
                 if usable(&owner.instance).is_ok() && self.freshen(&owner.instance).await {
-                    return self.catalog(call.caller.person).tool(&call.view, name);
+                    return self.catalog(&call.caller).tool(&call.view, name);
                 }
                 Err(Error::UnknownTool { tool })
             }
@@ -275,20 +307,20 @@ impl<L: Links, G: Log> Hub<L, G> {
 
     fn place_prompt(&self, call: &Call) -> Result<Target, Error> {
         let name = required(&call.params, "name")?;
-        let Place { instance, name: own } = self.catalog(call.caller.person).prompt(&call.view, &name)?;
+        let Place { instance, name: own } = self.catalog(&call.caller).prompt(&call.view, &name)?;
         Ok(Target::reading(instance, rename(&call.params, "name", &name, &own)))
     }
 
     fn place_resource(&self, call: &Call) -> Result<Target, Error> {
         let uri = required(&call.params, "uri")?;
-        let Place { instance, name: own } = self.catalog(call.caller.person).resource(&call.view, &uri)?;
+        let Place { instance, name: own } = self.catalog(&call.caller).resource(&call.view, &uri)?;
         Ok(Target::reading(instance, rename(&call.params, "uri", &uri, &own)))
     }
 
     /// Completion names a prompt or a resource template in `ref`.
     fn place_completion(&self, call: &Call) -> Result<Target, Error> {
         let reference = call.params.get("ref").ok_or_else(|| Error::RequestMissing(vec!["ref".into()]))?;
-        let catalog = self.catalog(call.caller.person);
+        let catalog = self.catalog(&call.caller);
         let (place, member, name) = match reference.get_text("type").as_deref() {
             Some("ref/prompt") => {
                 let name = required(&reference, "name")?;
@@ -310,7 +342,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         let unknown = || Error::Request("no such task".into());
         let (instance, own) = id.split_once('/').ok_or_else(unknown)?;
         let instance = Uuid::parse_str(instance).ok().and_then(|it| self.offer(it)).ok_or_else(unknown)?;
-        if instance.instance.person != call.caller.person {
+        if instance.instance.person != call.caller.person || !call.caller.may_use(instance.instance.id) {
             return Err(unknown());
         }
         usable(&instance.instance)?;

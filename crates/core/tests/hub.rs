@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use toolgrove_core::call::{
-    Asking, Call, Caller, Discovery, Door, Links, Method, Outcome, Outgoing, View, Watching,
+    Asking, Call, Caller, Discovery, Door, Links, Method, Outcome, Outgoing, Role, View, Watching,
 };
 use toolgrove_core::config::Capabilities;
 use toolgrove_core::event::{Event, Events, ListKind, News, Progress, Report};
@@ -176,8 +176,12 @@ fn world(capabilities: Capabilities) -> World {
 }
 
 impl World {
+    fn caller(&self) -> Caller {
+        Caller::person(self.person, Role::Admin, Profile::Double)
+    }
+
     fn call(&self, view: View, params: &str) -> Call {
-        let caller = Arc::new(Caller { person: self.person, token: None, profile: Profile::Double });
+        let caller = Arc::new(self.caller());
         Call {
             id: Uuid::now_v7(),
             parent: None,
@@ -327,17 +331,67 @@ async fn one_instance_is_called_by_its_own_names_and_its_addresses_stay() {
 #[tokio::test]
 async fn a_person_without_instances_sees_nothing_of_others() {
     let world = world(Capabilities::Cached);
-    let stranger = Arc::new(Caller { person: Uuid::now_v7(), token: None, profile: Profile::Double });
+    let stranger = Arc::new(Caller::person(Uuid::now_v7(), Role::Member, Profile::Double));
     let call = Call { caller: stranger.clone(), ..world.call(View::All, r#"{"name":"mcp__fs__fail"}"#) };
     assert_eq!(world.hub.call(call, Events::none()).await.unwrap_err().code(), "server.unknown");
-    let list = world.hub.catalog(stranger.person).list(&View::All, ListKind::Tools, Profile::Double).unwrap();
+    let list = world.hub.catalog(&stranger).list(&View::All, ListKind::Tools, Profile::Double).unwrap();
     assert_eq!(list.as_str(), "[]");
+}
+
+#[tokio::test]
+async fn what_a_token_was_not_granted_does_not_exist_for_it() {
+    let world = world(Capabilities::Cached);
+    let fs = world.hub.catalog(&world.caller()).offer("fs").unwrap().instance.id;
+    let other = instance(world.person, "other", "fs", Switch::On);
+    let tools: Vec<Raw> = TOOLS.iter().map(|it| Raw::parse(*it).unwrap()).collect();
+    let other_id = other.id;
+    world.hub.put(Offer::new(Arc::new(other)).with_tools(&tools, |_| false, 0));
+    let token = |grants: &[Uuid]| Caller {
+        token: Some(Uuid::now_v7()),
+        grants: Some(Arc::new(grants.iter().copied().collect())),
+        ..world.caller()
+    };
+    let code = async |caller: &Caller, view: View, name: &str| {
+        let call = world.call(view, &format!(r#"{{"name":"{name}"}}"#));
+        let call = Call { caller: Arc::new(caller.clone()), ..call };
+        world.hub.call(call, Events::none()).await.map_or_else(|it| it.code(), |_| "ok")
+    };
+    let one = |slug: &str| View::One { slug: slug.into() };
+    for (grants, all_fs, all_other, one_fs, one_other) in [
+        (vec![fs, other_id], "ok", "ok", "ok", "ok"),
+        (vec![fs], "ok", "server.unknown", "ok", "grant.missing"),
+        // `fs` is also the name of the other's server: the name stays with whoever has it, granted or not.
+        (vec![other_id], "tool.unknown", "ok", "grant.missing", "ok"),
+        (vec![], "server.unknown", "server.unknown", "grant.missing", "grant.missing"),
+    ] {
+        let caller = token(&grants);
+        let found = (
+            code(&caller, View::All, "mcp__fs__fail").await,
+            code(&caller, View::All, "mcp__other__fail").await,
+            code(&caller, one("FS"), "fail").await,
+            code(&caller, one("other"), "fail").await,
+        );
+        assert_eq!(found, (all_fs, all_other, one_fs, one_other), "{grants:?}");
+        assert_eq!(code(&caller, one("nobody"), "fail").await, "server.unknown");
+        let catalog = world.hub.catalog(&caller);
+        assert!(Arc::ptr_eq(&catalog, &world.hub.catalog(&caller)), "made once");
+        let list = catalog.list(&View::All, ListKind::Tools, Profile::Double).unwrap();
+        for (slug, id) in [("fs", fs), ("other", other_id)] {
+            let listed = list.as_str().contains(&format!("mcp__{slug}__"));
+            assert_eq!(listed, grants.contains(&id), "{slug}");
+            assert_eq!(catalog.offer(slug).is_some(), grants.contains(&id), "{slug}");
+        }
+    }
+    let caller = token(&[fs]);
+    let before = world.hub.catalog(&caller);
+    world.hub.remove(fs).await;
+    assert!(before.offer("fs").is_some() && world.hub.catalog(&caller).offer("fs").is_none());
 }
 
 #[tokio::test]
 async fn a_list_is_sorted_and_leaves_out_what_is_off() {
     let world = world(Capabilities::Cached);
-    let catalog = world.hub.catalog(world.person);
+    let catalog = world.hub.catalog(&world.caller());
     let names = |profile| -> Vec<String> {
         let list = catalog.list(&View::All, ListKind::Tools, profile).unwrap();
         list.items().filter_map(|it| it.get_text("name")).collect()
@@ -367,17 +421,17 @@ async fn a_tool_that_came_since_the_last_listing_is_found_by_asking_once() {
 async fn a_list_that_is_old_is_asked_for_again_when_somebody_reads_it() {
     let world = world(Capabilities::Live);
     let mut bus = world.hub.bus().subscribe();
-    world.hub.freshen_stale(world.person, &View::All);
+    world.hub.freshen_stale(&world.caller(), &View::All);
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(*world.script.lists.lock().unwrap(), 0, "a second old is fresh enough");
 
-    let offer = world.hub.catalog(world.person).offer("fs").unwrap().clone();
+    let offer = world.hub.catalog(&world.caller()).offer("fs").unwrap().clone();
     world.hub.load([Offer { fetched_at: Some(-60_000), ..Offer::clone(&offer) }]);
     world.script.tools.lock().unwrap().push(r#"{"name":"fresh"}"#);
-    world.hub.freshen_stale(world.person, &View::All);
+    world.hub.freshen_stale(&world.caller(), &View::All);
     assert_eq!(bus.recv().await.unwrap().slug, "fs", "what changed meanwhile is announced");
     assert_eq!(*world.script.lists.lock().unwrap(), 1);
-    assert!(world.hub.catalog(world.person).tool(&View::All, "mcp__fs__fresh").is_ok());
+    assert!(world.hub.catalog(&world.caller()).tool(&View::All, "mcp__fs__fresh").is_ok());
 }
 
 #[tokio::test]
@@ -391,7 +445,7 @@ async fn arguments_that_fail_an_old_schema_are_checked_against_the_new_one() {
 #[tokio::test]
 async fn switches_and_permissions_stop_calls_and_survive_a_refresh() {
     let world = world(Capabilities::Cached);
-    let offer = world.hub.catalog(world.person).offer("fs").unwrap().clone();
+    let offer = world.hub.catalog(&world.caller()).offer("fs").unwrap().clone();
     let mut changed = Offer::clone(&offer);
     changed.tools[0] = Arc::new(offer.tools[0].switched(false, Permission::Allow));
     changed.tools[1] = Arc::new(offer.tools[1].switched(true, Permission::Block));
@@ -409,7 +463,7 @@ async fn a_burst_of_changes_is_one_notice() {
     let world = world(Capabilities::Cached);
     let mut bus = world.hub.bus().subscribe();
     let (tx, rx) = tokio::sync::mpsc::unbounded_channel();
-    let instance = world.hub.catalog(world.person).offer("fs").unwrap().instance.id;
+    let instance = world.hub.catalog(&world.caller()).offer("fs").unwrap().instance.id;
     for _ in 0..5 {
         tx.send(Report { instance, news: News::ListChanged(ListKind::Tools) }).unwrap();
     }
@@ -425,7 +479,7 @@ async fn a_malformed_tool_is_left_out_and_the_others_stay() {
     let world = world(Capabilities::Cached);
     *world.script.tools.lock().unwrap() =
         vec![r#"{"description":"no name"}"#, r#"{"name":"bad","inputSchema":"x"}"#, TOOLS[0], TOOLS[0]];
-    let offer = world.hub.catalog(world.person).offer("fs").unwrap().clone();
+    let offer = world.hub.catalog(&world.caller()).offer("fs").unwrap().clone();
     world.hub.refresh(&offer.instance).await.unwrap();
     let offer = world.hub.offer(offer.instance.id).unwrap();
     assert_eq!(offer.listed().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["say"]);

@@ -8,16 +8,18 @@ pub mod text;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
+use axum::{Extension, Json};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolgrove_core::Error;
+use toolgrove_core::call::Caller;
 use toolgrove_core::health::{Access, Facts, Health, LinkState};
 use toolgrove_core::hub;
 use toolgrove_core::instance::{Switch, Transport};
 use toolgrove_core::offer::Offer;
+use toolgrove_store::Membership;
 
 use crate::App;
 use crate::problem::Answer;
@@ -28,25 +30,29 @@ pub async fn metrics(State(app): State<Arc<App>>) -> String {
     app.metrics.render()
 }
 
-pub async fn status(State(app): State<Arc<App>>) -> Json<Value> {
-    let catalog = app.hub.catalog(app.caller.person);
+pub async fn status(State(app): State<Arc<App>>, Extension(caller): Extension<Arc<Caller>>) -> Json<Value> {
+    let catalog = app.hub.catalog(&caller);
     Json(json!({
         "name": "toolgrove",
         "version": env!("CARGO_PKG_VERSION"),
         "mode": app.config.mode,
         "instances": catalog.offers().count(),
         "tools": catalog.offers().map(|it| it.listed().count()).sum::<usize>(),
-        "sessions": app.sessions.count(),
-        "parked": app.lot.count(),
+        "sessions": app.sessions.count(&caller),
+        "parked": app.lot.count(&caller),
     }))
 }
 
-pub async fn workspaces(State(app): State<Arc<App>>) -> Answer<Json<Value>> {
-    let rows: Vec<Value> = match app.store.workspace(app.workspace).await? {
-        Some(it) => vec![json!({ "id": it.id, "name": it.name, "phase": it.phase })],
-        None => Vec::new(),
-    };
-    Ok(Json(Value::Array(rows)))
+/// The workspaces the caller is a member of, their own first.
+pub async fn workspaces(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+) -> Answer<Json<Value>> {
+    let rows = app.store.workspaces_of(caller.person).await?;
+    let shown = rows.iter().map(|Membership { workspace: it, role }| {
+        json!({ "id": it.id, "name": it.name, "phase": it.phase, "role": role })
+    });
+    Ok(Json(shown.collect()))
 }
 
 /// Reads a JSON body; what is wrong with it is said in one sentence.

@@ -15,7 +15,6 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use toolgrove_core::call::Caller;
-use toolgrove_core::name::Profile;
 use toolgrove_core::{Error, Secret};
 use url::Url;
 use uuid::Uuid;
@@ -29,8 +28,8 @@ const COOKIE: &str = "toolgrove";
 pub struct Gate {
     key: Secret,
     cookie: Secret,
-    person: Uuid,
-    profile: Profile,
+    /// Whoever comes with the key.
+    owner: Arc<Caller>,
     /// `host[:port]` under which the hub may be asked.
     hosts: Vec<String>,
     /// Codes of sign-in links that were not used yet.
@@ -38,7 +37,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    pub fn new(key: Secret, person: Uuid, profile: Profile, port: u16, public_url: Option<&Url>) -> Self {
+    pub fn new(key: Secret, owner: Caller, port: u16, public_url: Option<&Url>) -> Self {
         let mut hosts: Vec<String> =
             ["127.0.0.1", "localhost", "[::1]"].iter().map(|host| format!("{host}:{port}")).collect();
         if let Some(url) = public_url
@@ -47,7 +46,7 @@ impl Gate {
             hosts.push(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")));
         }
         let cookie = Secret::new(hex(&Sha256::digest(format!("toolgrove cookie {}", key.reveal()))));
-        Self { key, cookie, person, profile, hosts, links: Mutex::default() }
+        Self { key, cookie, owner: Arc::new(owner), hosts, links: Mutex::default() }
     }
 
     /// The path of a sign-in link for the page. It works once.
@@ -57,8 +56,9 @@ impl Gate {
         format!("/ui/login?code={code}")
     }
 
-    pub fn caller(&self) -> Caller {
-        Caller { person: self.person, token: None, profile: self.profile }
+    /// Whoever owns the machine the hub runs on: the commands and `toolgrove stdio` act for them.
+    pub fn owner(&self) -> Arc<Caller> {
+        self.owner.clone()
     }
 
     /// A page in a browser must not reach the hub under a name that is not the hub's, nor from another origin.
@@ -144,7 +144,7 @@ pub(crate) async fn origin(State(app): State<Arc<App>>, request: Request<Body>, 
 pub(crate) async fn key(State(app): State<Arc<App>>, mut request: Request<Body>, next: Next) -> Response {
     match app.gate.check_key(&request) {
         Ok(()) => {
-            request.extensions_mut().insert(app.caller.clone());
+            request.extensions_mut().insert(app.gate.owner());
             next.run(request).await
         }
         Err(error) => {

@@ -9,6 +9,7 @@ mod memory;
 mod page;
 mod problem;
 pub mod registry;
+mod workspace;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +19,10 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, patch, post};
 use metrics_exporter_prometheus::PrometheusHandle;
 use toolgrove_core::Config;
-use toolgrove_core::call::Caller;
 use toolgrove_core::hub::Hub;
 use toolgrove_store::Store;
 use toolgrove_upstream::Pool;
 use toolgrove_wire::Raw;
-use uuid::Uuid;
 
 pub use auth::Gate;
 pub use memory::Memory;
@@ -34,9 +33,6 @@ pub struct App {
     pub hub: Arc<Hub<Pool, Memory>>,
     pub store: Store,
     pub config: Config,
-    /// The one person of a solo hub.
-    pub caller: Arc<Caller>,
-    pub workspace: Uuid,
     pub gate: Gate,
     pub sessions: mcp::session::Sessions,
     pub streams: mcp::sse::Streams,

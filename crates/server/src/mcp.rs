@@ -81,7 +81,7 @@ pub async fn one(
 /// What is off or not there is said before anything is read.
 fn check_instance(app: &App, caller: &Caller, view: &View) -> Result<(), Failure> {
     let View::One { slug } = view else { return Ok(()) };
-    let catalog = app.hub.catalog(caller.person);
+    let catalog = app.hub.catalog(caller);
     let offer = catalog.require(slug).map_err(|it| Failure::of(&it, view))?;
     toolgrove_core::catalog::usable(&offer.instance).map_err(|it| Failure::of(&it, view))
 }

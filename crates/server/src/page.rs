@@ -3,17 +3,22 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
 use http::Uri;
 use toolgrove_core::Error;
+use toolgrove_core::call::Caller;
 
 use crate::App;
 use crate::problem::Refusal;
 
 /// What is connected, as a page without scripts.
-pub(crate) async fn home(State(app): State<Arc<App>>) -> Html<String> {
-    let catalog = app.hub.catalog(app.caller.person);
+pub(crate) async fn home(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+) -> Html<String> {
+    let catalog = app.hub.catalog(&caller);
     let mut offers: Vec<_> = catalog.offers().collect();
     offers.sort_by(|a, b| a.instance.slug.cmp(&b.instance.slug));
     let mut rows = String::new();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use toolgrove_core::call::{Discovery, Links};
+use toolgrove_core::call::{Caller, Discovery, Links};
 use toolgrove_core::instance::Instance;
 use toolgrove_core::offer::{Offer, Permission, Tool};
 use toolgrove_core::{Error, name};
@@ -65,7 +65,7 @@ impl App {
 
     /// Asks every usable server for its lists, beside everything else.
     pub fn refresh_all(self: &Arc<Self>) {
-        for offer in self.hub.catalog(self.caller.person).offers() {
+        for offer in self.hub.offers() {
             if toolgrove_core::catalog::usable(&offer.instance).is_ok() {
                 let (app, instance) = (self.clone(), offer.instance.clone());
                 toolgrove_core::task::spawn("first refresh", async move {
@@ -78,8 +78,8 @@ impl App {
     }
 
     /// Waits a little for an instance that has never been listed; any other is served from the catalogue.
-    pub async fn first_listing(self: &Arc<Self>, person: Uuid, slug: &str) {
-        let catalog = self.hub.catalog(person);
+    pub async fn first_listing(self: &Arc<Self>, caller: &Caller, slug: &str) {
+        let catalog = self.hub.catalog(caller);
         let Some(offer) = catalog.offer(slug).filter(|it| it.fetched_at.is_none()) else { return };
         let _ = tokio::time::timeout(FIRST_LISTING, self.refresh(&offer.instance)).await;
     }
@@ -87,22 +87,22 @@ impl App {
     /// Asks a server for everything and remembers how that went.
     pub async fn refresh(self: &Arc<Self>, instance: &Arc<Instance>) -> Result<Discovery, Error> {
         let found = self.hub.refresh(instance).await;
-        self.note_status(instance.id, found.as_ref().err()).await;
+        self.note_status(instance, found.as_ref().err()).await;
         found
     }
 
     /// A server that answers has let us in; one that is away says nothing about that.
-    async fn note_status(&self, instance: Uuid, error: Option<&Error>) {
+    async fn note_status(&self, instance: &Instance, error: Option<&Error>) {
         self.hub.log().flush().await;
         let status = match error {
             None => "ready".to_owned(),
-            Some(_) => match self.store.instance(self.caller.person, instance).await {
+            Some(_) => match self.store.instance(instance.person, instance.id).await {
                 Ok(Some(row)) => row.status,
                 _ => return,
             },
         };
         let text = error.map(ToString::to_string);
-        if let Err(error) = self.store.set_status(instance, &status, text.as_deref()).await {
+        if let Err(error) = self.store.set_status(instance.id, &status, text.as_deref()).await {
             tracing::warn!(?error, "a status was not kept");
         }
     }
@@ -234,8 +234,8 @@ impl App {
         found
     }
 
-    pub async fn note_admin(&self, action: &str, subject: &str) {
-        if let Err(error) = self.store.note(self.caller.person, action, subject, None).await {
+    pub async fn note_admin(&self, caller: &Caller, action: &str, subject: &str) {
+        if let Err(error) = self.store.note(caller.person, action, subject, None).await {
             tracing::error!(?error, action, subject, "the admin log was not written");
         }
     }

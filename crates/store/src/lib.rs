@@ -31,7 +31,7 @@ pub use error::StoreError;
 pub use instances::{Entry, InstanceRow};
 pub use lists::{ListKind, ListRow};
 pub use open::Store;
-pub use people::{PersonRow, SoloIds, WorkspaceRow};
+pub use people::{Membership, PersonRow, SoloIds, WorkspaceRow};
 pub use secrets::SecretBox;
 pub use servers::ServerRow;
 pub use settings::ToolSetting;

@@ -33,6 +33,14 @@ pub struct WorkspaceRow {
     pub updated_at: i64,
 }
 
+/// A workspace as one of its members sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Membership {
+    pub workspace: WorkspaceRow,
+    /// `admin`, `workspace-admin` or `member`.
+    pub role: String,
+}
+
 /// Who and where, when there is only one person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SoloIds {
@@ -84,9 +92,34 @@ impl Store {
         Sql::new("SELECT * FROM people WHERE id = $1").bind(id).first(&self.db, read_person).await
     }
 
+    /// The workspaces a person is a member of, the one they joined first in front.
+    pub async fn workspaces_of(&self, person_id: Uuid) -> Result<Vec<Membership>> {
+        let read = |row: &Row| Ok((row.int("joined_at")?, read_membership(row)?));
+        let mut rows = memberships(person_id).all(&self.db, read).await?;
+        rows.sort_by_key(|(joined_at, it)| (*joined_at, it.workspace.id));
+        Ok(rows.into_iter().map(|it| it.1).collect())
+    }
+
+    /// A workspace, if this person is a member of it.
+    pub async fn workspace_of(&self, person_id: Uuid, id: Uuid) -> Result<Option<Membership>> {
+        memberships(person_id).and("w.id =", id).first(&self.db, read_membership).await
+    }
+
     pub async fn workspace(&self, id: Uuid) -> Result<Option<WorkspaceRow>> {
         Sql::new("SELECT * FROM workspaces WHERE id = $1").bind(id).first(&self.db, read_workspace).await
     }
+}
+
+fn memberships(person_id: Uuid) -> Sql {
+    Sql::new(
+        "SELECT w.*, m.role AS member_role, m.created_at AS joined_at
+         FROM members m JOIN workspaces w ON w.id = m.workspace_id WHERE m.person_id = $1",
+    )
+    .bind(person_id)
+}
+
+fn read_membership(row: &Row) -> Result<Membership> {
+    Ok(Membership { workspace: read_workspace(row)?, role: row.text("member_role")? })
 }
 
 fn insert_person(id: Uuid, name: &str, role: &str) -> Sql {

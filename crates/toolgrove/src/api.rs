@@ -173,7 +173,7 @@ impl Api {
     pub(crate) async fn first_listings(&self) {
         let Way::InProcess { hub, .. } = &self.way else { return };
         let app = &hub.app;
-        let catalog = app.hub.catalog(app.caller.person);
+        let catalog = app.hub.catalog(&app.gate.owner());
         let never = catalog.offers().filter(|it| it.fetched_at.is_none() && usable(&it.instance).is_ok());
         let asked = never.map(|offer| async move {
             match tokio::time::timeout(FIRST_LISTING, app.refresh(&offer.instance)).await {

@@ -27,7 +27,9 @@ pub(crate) async fn sync(app: &Arc<App>, paths: &Paths, servers: &[Entry]) -> Re
     for problem in read_mcp_json(&paths.mcp_json(), &mut declared) {
         tracing::warn!("{problem}");
     }
-    let owner = Owner { person: app.caller.person, workspace: app.workspace, origin: "config".into() };
+    let caller = app.gate.owner();
+    let workspace = app.home(&caller).await?;
+    let owner = Owner { person: caller.person, workspace, origin: "config".into() };
     sync_declared(app, &owner, &declared).await
 }
 

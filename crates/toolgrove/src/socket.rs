@@ -135,7 +135,7 @@ async fn serve_one(
             let mut line = String::new();
             (&mut stream).take(HELLO_MAX).read_line(&mut line).await?;
             let hello: Hello = serde_json::from_str(&line).map_err(io::Error::other)?;
-            let caller = app.caller.clone();
+            let caller = app.gate.owner();
             let (input, output) = tokio::io::split(stream);
             mcp::lines::serve(app, caller, hello.view(), input, output).await
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::json;
 use tokio::sync::mpsc;
+use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::config::Mode;
 use toolgrove_core::hub::Hub;
 use toolgrove_core::{Config, Error, Secret, meter, task};
@@ -88,11 +89,10 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     });
     let hub = Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities));
     task::spawn("reports", hub.clone().follow(heard));
-    let gate = Gate::new(key, solo.person_id, config.names, port, config.public_url.as_ref());
+    let owner = Caller::person(solo.person_id, Role::Admin, config.names);
+    let gate = Gate::new(key, owner, port, config.public_url.as_ref());
     let app = Arc::new(App {
         hub,
-        caller: Arc::new(gate.caller()),
-        workspace: solo.workspace_id,
         gate,
         sessions: toolgrove_server::mcp::session::Sessions::default(),
         streams: toolgrove_server::mcp::sse::Streams::default(),

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
-use toolgrove_core::call::{Asking, Call, Caller, Door, Method, View};
+use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Role, View};
 use toolgrove_core::config::Capabilities;
 use toolgrove_core::event::{Ask, Event, Events, ListKind, Progress, Question};
 use toolgrove_core::hub::{Hub, Log};
@@ -135,19 +135,22 @@ impl Client {
         self.send(Method::CallTool, echo).await
     }
 
+    fn caller(&self) -> Caller {
+        Caller::person(self.instance.person, Role::Admin, Profile::Double)
+    }
+
     fn list(&self, kind: ListKind) -> Result<Vec<Value>, String> {
         let view = View::One { slug: SLUG.into() };
-        let list = self.hub.catalog(self.instance.person).list(&view, kind, Profile::Double);
+        let list = self.hub.catalog(&self.caller()).list(&view, kind, Profile::Double);
         Ok(list.map_err(|error| error.to_string())?.items().map(|it| it.to_value()).collect())
     }
 
     async fn send(&self, method: Method, params: Value) -> Result<(), String> {
         let abilities = [Abilities::FORM, Abilities::URL, Abilities::SAMPLING, Abilities::ROOTS];
-        let caller = Caller { person: self.instance.person, token: None, profile: Profile::Double };
         let call = Call {
             id: Uuid::new_v4(),
             parent: None,
-            caller: Arc::new(caller),
+            caller: Arc::new(self.caller()),
             door: Door::Cli,
             view: View::One { slug: SLUG.into() },
             method,

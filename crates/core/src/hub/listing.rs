@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Hub, LinkState, Log, lock};
 use crate::bus::{Change, Notice};
-use crate::call::{Discovery, Links, View};
+use crate::call::{Caller, Discovery, Links, View};
 use crate::catalog::{Catalog, usable};
 use crate::config::Capabilities;
 use crate::event::{ListKind, News, Report};
@@ -41,6 +41,11 @@ impl<L: Links, G: Log> Hub<L, G> {
 
     pub fn offer(&self, instance: Uuid) -> Option<Arc<Offer>> {
         self.held().get(&instance).cloned()
+    }
+
+    /// Every offer of everybody.
+    pub fn offers(&self) -> Vec<Arc<Offer>> {
+        self.held().values().cloned().collect()
     }
 
     pub fn state(&self, instance: Uuid) -> LinkState {
@@ -143,9 +148,9 @@ impl<L: Links, G: Log> Hub<L, G> {
 
     /// Asks again, beside whoever reads a list now, servers whose lists are old and who would not tell of a change.
     /// What turns out different is announced like any other change.
-    pub fn freshen_stale(self: &Arc<Self>, person: Uuid, view: &View) {
+    pub fn freshen_stale(self: &Arc<Self>, caller: &Caller, view: &View) {
         let now = self.now();
-        for offer in self.catalog(person).offers() {
+        for offer in self.catalog(caller).offers() {
             let seen = match view {
                 View::All => true,
                 View::One { slug } => offer.instance.slug.eq_ignore_ascii_case(slug),
@@ -211,7 +216,7 @@ impl<L: Links, G: Log> Hub<L, G> {
     ) -> Option<Arc<Offer>> {
         let mut held = self.held();
         let old = held.get(&instance).cloned()?;
-        let catalog = self.catalog(old.instance.person);
+        let catalog = self.whole_catalog(old.instance.person);
         let offer = make(&old, &|name| catalog.holds(name));
         if old.same_as(&offer) && old.age_ms(self.now()).is_some_and(|it| it < KNOWN_AGE_MS) {
             return Some(old);
@@ -249,7 +254,8 @@ impl<L: Links, G: Log> Hub<L, G> {
     }
 
     fn publish(&self, instance: &Instance, what: Change) {
-        self.bus.publish(Notice { person: instance.person, slug: instance.slug.clone(), what });
+        let (person, slug) = (instance.person, instance.slug.clone());
+        self.bus.publish(Notice { person, instance: instance.id, slug, what });
     }
 
     fn publish_all(&self, instance: &Instance) {

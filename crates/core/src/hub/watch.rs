@@ -6,7 +6,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use uuid::Uuid;
 
 use super::{Hub, Log, lock};
-use crate::call::{Links, View, Watching};
+use crate::call::{Caller, Links, View, Watching};
 use crate::instance::Instance;
 use crate::{Error, task};
 
@@ -29,8 +29,13 @@ impl<L: Links, G: Log> Watch<L, G> {
 
 impl<L: Links, G: Log> Hub<L, G> {
     /// Watches a resource for one client. Fails when its server cannot be subscribed to.
-    pub async fn watch(self: &Arc<Self>, person: Uuid, view: &View, uri: &str) -> Result<Watch<L, G>, Error> {
-        let catalog = self.catalog(person);
+    pub async fn watch(
+        self: &Arc<Self>,
+        caller: &Caller,
+        view: &View,
+        uri: &str,
+    ) -> Result<Watch<L, G>, Error> {
+        let catalog = self.catalog(caller);
         let place = catalog.resource(view, uri)?;
         let offer = catalog.require(&place.instance.slug)?;
         let declared = offer.capabilities.get("resources").and_then(|it| it.get("subscribe"));

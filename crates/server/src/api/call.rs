@@ -126,7 +126,7 @@ pub async fn run(
         view: View::All,
         method: Method::CallTool,
         params: Edit::of(&params).set("arguments", arguments).done(),
-        chat: format!("caller:{}", caller.person).into(),
+        chat: caller.chat().into(),
         depth: 0,
         abilities: Abilities::NONE,
         asking: Asking::Live,

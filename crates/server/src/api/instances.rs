@@ -98,7 +98,7 @@ async fn find(app: &App, caller: &Caller, word: &str) -> Result<(InstanceRow, Ar
         Err(_) => app.store.instance_by_slug(caller.person, word).await,
     };
     let unknown = || Error::UnknownInstance { id: word.to_owned() };
-    let row = row.map_err(store_error)?.ok_or_else(unknown)?;
+    let row = row.map_err(store_error)?.filter(|it| caller.may_use(it.id)).ok_or_else(unknown)?;
     let offer = app.hub.offer(row.id).ok_or_else(unknown)?;
     Ok((row, offer))
 }
@@ -109,7 +109,7 @@ pub async fn list(
 ) -> Answer<Json<Vec<Instance>>> {
     app.hub.log().flush().await;
     let mut all = Vec::new();
-    for row in app.store.instances_of(caller.person).await? {
+    for row in app.store.instances_of(caller.person).await?.into_iter().filter(|it| caller.may_use(it.id)) {
         if let Some(offer) = app.hub.offer(row.id) {
             all.push(Instance::of(&app, row, &offer));
         }

@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use toolgrove_core::call::Caller;
+use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::event::ListKind;
 use toolgrove_core::{Error, import, name};
 use toolgrove_store::{InstanceRow, ServerRow};
@@ -76,7 +76,7 @@ pub async fn list(
 ) -> Answer<Json<Vec<Server>>> {
     let instances = app.store.instances_of(caller.person).await?;
     let mut rows = app.store.servers_of(caller.person).await?;
-    rows.retain(|it| filter.enabled.is_none_or(|wanted| it.enabled == wanted));
+    rows.retain(|it| may_see(&caller, it) && filter.enabled.is_none_or(|wanted| it.enabled == wanted));
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Json(rows.into_iter().map(|it| Server::of(it, &instances)).collect()))
 }
@@ -89,7 +89,21 @@ pub async fn find(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, E
         let rows = app.store.servers_of(caller.person).await.map_err(store_error)?;
         rows.into_iter().find(|it| it.name == word)
     };
-    found.ok_or_else(|| Error::UnknownServer { server: word.to_owned() })
+    found.filter(|it| may_see(caller, it)).ok_or_else(|| Error::UnknownServer { server: word.to_owned() })
+}
+
+/// What is shared and turned off is there for admins only.
+fn may_see(caller: &Caller, row: &ServerRow) -> bool {
+    row.enabled || row.owner_id.is_some() || caller.role == Role::Admin
+}
+
+/// A server that the caller may change: their own, or any that is shared if they are an admin.
+async fn find_to_change(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, Error> {
+    let row = find(app, caller, word).await?;
+    if row.owner_id.is_none() {
+        caller.require_admin()?;
+    }
+    Ok(row)
 }
 
 async fn shown(app: &App, caller: &Caller, row: ServerRow) -> Answer<Json<Server>> {
@@ -122,33 +136,38 @@ pub async fn add(
         return Err(Error::RequestMissing(missing).into());
     }
     let text = |value: Option<Value>| value.and_then(|it| it.as_str().map(|it| it.trim().to_owned()));
-    if text(given.remove("workspaceId")).as_deref() != Some(&app.workspace.to_string()) {
-        return Err(Error::NotFound("workspace".into()).into());
-    }
+    let workspace = text(given.remove("workspaceId")).unwrap_or_default();
+    let workspace = app.workspace(&caller, &workspace).await?.workspace.id;
+    caller.require_admin()?;
     let server_name = text(given.remove("name")).unwrap_or_default();
     let endpoint = text(given.remove("endpoint")).unwrap_or_default();
     name::check_server_url(&endpoint)?;
     given.insert("url".into(), endpoint.clone().into());
     let entry = import::entry(&server_name, given).map_err(Error::ServerConfig)?;
-    check_url_free(&app, &endpoint, None).await?;
-    let owner = Owner { person: caller.person, workspace: app.workspace, origin: "admin".into() };
+    check_url_free(&app, Some(workspace), &endpoint, None).await?;
+    let owner = Owner { person: caller.person, workspace, origin: "admin".into() };
     let mut rows = rows::rows(&entry, &owner, "server");
     rows.server.owner_id = None;
     app.store.add_server(&rows.server).await?;
-    app.note_admin("server.add", &server_name).await;
+    app.note_admin(&caller, "server.add", &server_name).await;
     let (row, person) = (rows.server, &caller);
     Ok((StatusCode::CREATED, shown(&app, person, row).await?))
 }
 
 /// One address is registered once by admins; pastes and bundles may repeat it.
-async fn check_url_free(app: &App, url: &str, but: Option<Uuid>) -> Result<(), Error> {
+async fn check_url_free(
+    app: &App,
+    workspace: Option<Uuid>,
+    url: &str,
+    but: Option<Uuid>,
+) -> Result<(), Error> {
     let normal =
         |url: &str| url::Url::parse(url.trim()).map_or_else(|_| url.trim().to_owned(), |it| it.to_string());
     let wanted = normal(url);
     let taken = app.store.all_servers().await.map_err(store_error)?.iter().any(|it| {
         it.origin == "admin"
             && Some(it.id) != but
-            && it.workspace_id == Some(app.workspace)
+            && it.workspace_id == workspace
             && normal(&it.endpoint) == wanted
     });
     if taken { Err(Error::ServerUrlTaken { url: url.to_owned() }) } else { Ok(()) }
@@ -173,7 +192,7 @@ pub async fn change(
     bytes: Bytes,
 ) -> Answer<Json<Server>> {
     let change: ServerChange = body(&bytes)?;
-    let mut row = find(&app, &caller, &id).await?;
+    let mut row = find_to_change(&app, &caller, &id).await?;
     if let Some(wanted) = change.name {
         name::check_name(&wanted)?;
         row.name = wanted;
@@ -186,7 +205,7 @@ pub async fn change(
         let wanted = wanted.trim().to_owned();
         name::check_server_url(&wanted)?;
         if row.origin == "admin" {
-            check_url_free(&app, &wanted, Some(row.id)).await?;
+            check_url_free(&app, row.workspace_id, &wanted, Some(row.id)).await?;
         }
         row.config["url"] = wanted.clone().into();
         row.endpoint = wanted;
@@ -210,7 +229,7 @@ pub async fn change(
     for instance in app.store.all_instances().await?.iter().filter(|it| it.server_id == row.id) {
         app.reload(instance.person_id, instance.id).await?;
     }
-    app.note_admin("server.change", &row.name).await;
+    app.note_admin(&caller, "server.change", &row.name).await;
     shown(&app, &caller, row).await
 }
 
@@ -219,9 +238,9 @@ pub async fn remove(
     Extension(caller): Extension<Arc<Caller>>,
     Path(id): Path<String>,
 ) -> Answer<StatusCode> {
-    let row = find(&app, &caller, &id).await?;
+    let row = find_to_change(&app, &caller, &id).await?;
     app.remove_server(&row).await?;
-    app.note_admin("server.remove", &row.name).await;
+    app.note_admin(&caller, "server.remove", &row.name).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -32,10 +32,11 @@ pub async fn import(
     bytes: Bytes,
 ) -> Answer<Json<Imported>> {
     let paste: Paste = body(&bytes)?;
-    let owner = Owner { person: caller.person, workspace: app.workspace, origin: "paste".into() };
+    let workspace = app.home(&caller).await?;
+    let owner = Owner { person: caller.person, workspace, origin: "paste".into() };
     let imported = app.import(&owner, &paste).await?;
     for added in &imported.added {
-        app.note_admin("server.import", &added.name).await;
+        app.note_admin(&caller, "server.import", &added.name).await;
     }
     Ok(Json(imported))
 }
@@ -58,7 +59,7 @@ pub async fn export(
 
 pub async fn exported(app: &App, caller: &Caller, format: Option<&str>, secrets: bool) -> Answer<Value> {
     let mut entries = Vec::new();
-    for row in app.store.instances_of(caller.person).await? {
+    for row in app.store.instances_of(caller.person).await?.into_iter().filter(|it| caller.may_use(it.id)) {
         let Some(server) = app.store.visible_server(caller.person, row.server_id).await? else { continue };
         let credentials = app.store.credentials_of(row.id).await?;
         let offer = app.hub.offer(row.id);
@@ -117,7 +118,7 @@ pub async fn tools(
     Query(wanted): Query<ToolsQuery>,
 ) -> Answer<Response> {
     let profile = profile(&caller, wanted.names.as_deref())?;
-    let catalog = app.hub.catalog(caller.person);
+    let catalog = app.hub.catalog(&caller);
     if !catalog.offers().any(|it| wanted.wants(it)) && wanted.server.is_some() {
         return Err(Error::UnknownServer { server: wanted.server.unwrap_or_default() }.into());
     }
@@ -161,7 +162,7 @@ pub fn profile(caller: &Caller, names: Option<&str>) -> Result<Profile, Error> {
 
 /// Every listed tool of every server that is on, by public name.
 fn shown(app: &App, caller: &Caller) -> Vec<(Arc<Offer>, Arc<Tool>)> {
-    let catalog = app.hub.catalog(caller.person);
+    let catalog = app.hub.catalog(caller);
     let mut tools: Vec<_> = catalog
         .offers()
         .filter(|it| it.instance.switch == Switch::On)
@@ -207,7 +208,7 @@ pub async fn xml(
     bytes: Bytes,
 ) -> Answer<Json<Value>> {
     let given: Xml = body(&bytes)?;
-    let catalog = app.hub.catalog(caller.person);
+    let catalog = app.hub.catalog(&caller);
     let mut reader = xml::XmlCalls::default();
     let mut pieces = reader.push(&given.text);
     pieces.extend(reader.finish());

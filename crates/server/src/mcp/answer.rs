@@ -57,7 +57,7 @@ impl Failure {
             View::All => 200,
             View::One { .. } if error.is_failed_hop() => 502,
             View::One { .. } => match error {
-                Error::ServerOff { .. } | Error::InstanceOff { .. } => 403,
+                Error::ServerOff { .. } | Error::InstanceOff { .. } | Error::GrantMissing { .. } => 403,
                 Error::UnknownServer { .. } => 404,
                 _ => 200,
             },
@@ -121,10 +121,10 @@ async fn list_answer(
         return Err(Failure::new(200, INVALID_PARAMS, "unknown cursor"));
     }
     if let View::One { slug } = &client.view {
-        app.first_listing(client.caller.person, slug).await;
+        app.first_listing(&client.caller, slug).await;
     }
-    app.hub.freshen_stale(client.caller.person, &client.view);
-    let catalog = app.hub.catalog(client.caller.person);
+    app.hub.freshen_stale(&client.caller, &client.view);
+    let catalog = app.hub.catalog(&client.caller);
     let items = catalog.list(&client.view, kind, client.caller.profile);
     let items = items.map_err(|it| Failure::of(&it, &client.view))?;
     let items = match (kind, client.era) {
@@ -285,7 +285,7 @@ fn url_required(
 /// The name of the server a call goes to.
 fn owner(app: &App, client: &Client, params: &Raw) -> String {
     let name = params.get_text("name").unwrap_or_default();
-    let route = app.hub.catalog(client.caller.person).tool(&client.view, &name);
+    let route = app.hub.catalog(&client.caller).tool(&client.view, &name);
     route.map(|it| it.instance.server_name.clone()).unwrap_or_default()
 }
 
@@ -373,7 +373,7 @@ pub fn capabilities(app: &App, client: &Client) -> Result<Raw, Failure> {
         "logging": {},
     });
     let View::One { slug } = &client.view else { return Ok(Raw::of(&all)) };
-    let catalog = app.hub.catalog(client.caller.person);
+    let catalog = app.hub.catalog(&client.caller);
     let offer = catalog.require(slug).map_err(|it| Failure::of(&it, &client.view))?;
     let serde_json::Value::Object(all) = all else { return Ok(Raw::empty_object()) };
     let mut own: serde_json::Map<_, _> =
@@ -394,7 +394,7 @@ pub fn capabilities(app: &App, client: &Client) -> Result<Raw, Failure> {
 /// The words a server wants a model to read first.
 pub fn instructions(app: &App, client: &Client) -> Option<String> {
     let View::One { slug } = &client.view else { return None };
-    app.hub.catalog(client.caller.person).offer(slug)?.instructions.clone()
+    app.hub.catalog(&client.caller).offer(slug)?.instructions.clone()
 }
 
 fn discover(app: &App, client: &Client) -> Result<Raw, Failure> {

@@ -113,10 +113,10 @@ impl Conversation {
             }
             Ok(version) => {
                 if let View::One { slug } = &self.view {
-                    self.app.first_listing(self.caller.person, slug).await;
+                    self.app.first_listing(&self.caller, slug).await;
                 }
                 let session = self.app.sessions.open(
-                    self.caller.person,
+                    &self.caller,
                     self.view.clone(),
                     version,
                     legacy::abilities(params, version),
@@ -131,7 +131,7 @@ impl Conversation {
                 let bus = self.app.hub.bus().subscribe();
                 if let Some(session) = self.session.get() {
                     let wanted = Wanted::session(session.clone());
-                    let ear = Notices::new(bus, self.caller.person, self.view.clone(), wanted, None);
+                    let ear = Notices::new(bus, self.caller.clone(), self.view.clone(), wanted, None);
                     self.follow("legacy ear".into(), ear);
                 }
             }

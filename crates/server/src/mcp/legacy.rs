@@ -65,7 +65,7 @@ pub async fn respond(
     }
     let session = match headers.get(SESSION).map(|it| it.to_str().unwrap_or_default()) {
         None => None,
-        Some(id) => match app.sessions.find(id, caller.person, &view) {
+        Some(id) => match app.sessions.find(id, &caller, &view) {
             Some(session) => Some(session),
             None => {
                 return refuse(
@@ -134,9 +134,9 @@ async fn initialize(
         Err(failure) => return refuse(Some(id), era, &failure),
     };
     if let View::One { slug } = &view {
-        app.first_listing(caller.person, slug).await;
+        app.first_listing(&caller, slug).await;
     }
-    let session = app.sessions.open(caller.person, view, version, abilities(params, version));
+    let session = app.sessions.open(&caller, view, version, abilities(params, version));
     match initialized(app, &session.client(caller, Door::Legacy), version) {
         Ok(result) => {
             let mut response = json_response(200, envelope::response(id, &result));
@@ -180,9 +180,9 @@ async fn batch(app: &Arc<App>, caller: &Arc<Caller>, session: &Arc<Session>, bod
 }
 
 /// `GET`: the stream on which a session hears of changes.
-pub fn hear(app: &Arc<App>, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
+pub fn hear(app: &Arc<App>, caller: &Arc<Caller>, view: &View, headers: &HeaderMap) -> Response {
     let Some(id) = headers.get(SESSION) else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
-    let Some(session) = app.sessions.find(id.to_str().unwrap_or_default(), caller.person, view) else {
+    let Some(session) = app.sessions.find(id.to_str().unwrap_or_default(), caller, view) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     if let Some(last) = headers.get("last-event-id").and_then(|it| it.to_str().ok()) {
@@ -193,7 +193,7 @@ pub fn hear(app: &Arc<App>, caller: &Caller, view: &View, headers: &HeaderMap) -
     }
     let bus = app.hub.bus().subscribe();
     let wanted = Wanted::session(session.clone());
-    let notices = Notices::new(bus, session.person, session.view.clone(), wanted, None);
+    let notices = Notices::new(bus, caller.clone(), session.view.clone(), wanted, None);
     let first = bytes::Bytes::from_static(toolgrove_wire::sse::KEEP_ALIVE);
     let closed = session.closed.clone().notified_owned();
     event_stream(futures::stream::once(async { first }).chain(notice_stream(notices)).take_until(closed))
@@ -202,7 +202,7 @@ pub fn hear(app: &Arc<App>, caller: &Caller, view: &View, headers: &HeaderMap) -
 /// `DELETE`: the end of a session.
 pub fn end(app: &Arc<App>, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
     let Some(id) = headers.get(SESSION) else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
-    match app.sessions.find(id.to_str().unwrap_or_default(), caller.person, view) {
+    match app.sessions.find(id.to_str().unwrap_or_default(), caller, view) {
         Some(session) => {
             session::close(app, &session);
             StatusCode::NO_CONTENT.into_response()

@@ -38,7 +38,7 @@ const METHODS: [&str; 13] = [
 ];
 
 pub fn client(caller: Arc<Caller>, view: View, door: Door, meta: &RequestMeta) -> Client {
-    let chat = format!("caller:{}", caller.person).into();
+    let chat = caller.chat().into();
     let abilities = meta.capabilities.as_ref().map(Abilities::read).unwrap_or_default();
     Client { caller, view, era: ClientEra::Modern, door, chat, log_level: None, abilities }
 }
@@ -182,7 +182,7 @@ fn check_params(
         return Ok(());
     }
     let name = params.and_then(|it| it.get_text("name")).unwrap_or_default();
-    let Ok(route) = app.hub.catalog(client.caller.person).tool(&client.view, &name) else { return Ok(()) };
+    let Ok(route) = app.hub.catalog(&client.caller).tool(&client.view, &name) else { return Ok(()) };
     let annotations = route.tool.annotations();
     let arguments = params.and_then(|it| it.get("arguments")).unwrap_or_else(Raw::empty_object);
     for annotation in annotations {
@@ -304,7 +304,7 @@ pub(super) async fn listen(
     let bus = app.hub.bus().subscribe();
     let wanted = Wanted::read(app, client, &filter).await;
     let accepted = wanted.accepted();
-    let notices = Notices::new(bus, client.caller.person, client.view.clone(), wanted, Some(id.clone()));
+    let notices = Notices::new(bus, client.caller.clone(), client.view.clone(), wanted, Some(id.clone()));
     Ok((notices.tagged("notifications/subscriptions/acknowledged", accepted), notices))
 }
 

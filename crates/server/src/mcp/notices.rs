@@ -6,14 +6,13 @@ use bytes::Bytes;
 use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use toolgrove_core::bus::{Change, Notice};
-use toolgrove_core::call::View;
+use toolgrove_core::call::{Caller, View};
 use toolgrove_core::event::ListKind;
 use toolgrove_core::hub::Watch;
 use toolgrove_core::uri;
 use toolgrove_upstream::Pool;
 use toolgrove_wire::modern::KEY_SUBSCRIPTION;
 use toolgrove_wire::{Id, Raw, envelope};
-use uuid::Uuid;
 
 use super::answer::Client;
 use super::session::Session;
@@ -51,7 +50,7 @@ impl Wanted {
         let mut watched = Vec::new();
         if let Some(uris) = filter.get("resourceSubscriptions") {
             for uri in uris.items().filter_map(|it| it.text().map(std::borrow::Cow::into_owned)) {
-                match app.hub.watch(client.caller.person, &client.view, &uri).await {
+                match app.hub.watch(&client.caller, &client.view, &uri).await {
                     Ok(watch) => watched.push((uri, watch)),
                     Err(error) => tracing::debug!(uri, %error, "not watched"),
                 }
@@ -115,7 +114,7 @@ impl Wanted {
 /// One client's ear on the bus.
 pub(super) struct Notices {
     bus: Receiver<Notice>,
-    person: Uuid,
+    caller: Arc<Caller>,
     view: View,
     wanted: Wanted,
     /// Modern notifications carry the id of the request that asked for them.
@@ -125,12 +124,12 @@ pub(super) struct Notices {
 impl Notices {
     pub(super) fn new(
         bus: Receiver<Notice>,
-        person: Uuid,
+        caller: Arc<Caller>,
         view: View,
         wanted: Wanted,
         subscription: Option<Id>,
     ) -> Self {
-        Self { bus, person, view, wanted, subscription }
+        Self { bus, caller, view, wanted, subscription }
     }
 
     /// The next notification for this client; none when the hub stops.
@@ -153,7 +152,7 @@ impl Notices {
     }
 
     fn message(&self, notice: &Notice) -> Option<Bytes> {
-        if notice.person != self.person {
+        if notice.person != self.caller.person || !self.caller.may_use(notice.instance) {
             return None;
         }
         if let View::One { slug } = &self.view

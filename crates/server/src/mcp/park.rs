@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use toolgrove_core::call::View;
+use toolgrove_core::call::{Caller, View};
 use toolgrove_core::event::{Ask, Events};
 use toolgrove_core::task;
 use toolgrove_wire::envelope::INVALID_PARAMS;
@@ -96,8 +96,9 @@ impl Lot {
         Self { seal, replica: Uuid::new_v4().simple().to_string(), parked: Mutex::default() }
     }
 
-    pub fn count(&self) -> usize {
-        self.lock().len()
+    /// How many calls of a caller are parked.
+    pub fn count(&self, caller: &Caller) -> usize {
+        self.lock().values().filter(|it| it.caller == caller.id()).count()
     }
 
     pub fn seal(&self) -> &Seal {
@@ -122,7 +123,7 @@ impl Binding {
         };
         let digest = digest::of_request(method, &endpoint, params);
         let digest = BASE64_URL_SAFE_NO_PAD.encode(digest);
-        Self { caller: client.caller.person, method: method.to_owned(), digest, endpoint }
+        Self { caller: client.caller.id(), method: method.to_owned(), digest, endpoint }
     }
 }
 
@@ -193,7 +194,7 @@ pub(super) fn park(mut running: Running, asks: Vec<Ask>) -> Put {
         .take(ASKS)
         .map(|ask| (parking.key(&ask), ask))
         .collect();
-    if asks.is_empty() || over || !app.lot.has_room(parking.client.caller.person) {
+    if asks.is_empty() || over || !app.lot.has_room(parking.client.caller.id()) {
         tracing::warn!(call = %parking.call, "a question was declined: too many are open");
         return Put::Answered(running);
     }
@@ -205,7 +206,7 @@ fn keep(mut running: Running, asks: Vec<(String, Ask)>) -> Raw {
     let Asker::Park(parking) = &mut running.asker else { return Raw::empty_object() };
     parking.round += 1;
     parking.events.pause();
-    let (app, call, caller) = (parking.app.clone(), parking.call, parking.client.caller.person);
+    let (app, call, caller) = (parking.app.clone(), parking.call, parking.client.caller.id());
     let binding = parking.binding();
     let endpoint = binding.endpoint.clone();
     let state = State::Park {

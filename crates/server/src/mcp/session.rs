@@ -30,7 +30,8 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 /// One legacy client between `initialize` and `DELETE`.
 pub struct Session {
     pub id: String,
-    pub(super) person: Uuid,
+    /// Whose it is: see [`Caller::id`].
+    caller: Uuid,
     pub(super) view: View,
     pub version: Version,
     abilities: Abilities,
@@ -49,9 +50,9 @@ pub struct Session {
 pub struct Sessions(Mutex<HashMap<String, Arc<Session>>>);
 
 impl Sessions {
-    pub fn open(&self, person: Uuid, view: View, version: Version, abilities: Abilities) -> Arc<Session> {
+    pub fn open(&self, caller: &Caller, view: View, version: Version, abilities: Abilities) -> Arc<Session> {
         let id = Uuid::new_v4().simple().to_string();
-        let session = Arc::new(Session::new(id, person, view, version, abilities));
+        let session = Arc::new(Session::new(id, caller.id(), view, version, abilities));
         let mut sessions = lock(&self.0);
         sessions.insert(session.id.clone(), session.clone());
         if sessions.len().is_multiple_of(256) {
@@ -60,9 +61,10 @@ impl Sessions {
         session
     }
 
-    /// A session of this person on this endpoint. Anybody else's does not exist.
-    pub fn find(&self, id: &str, person: Uuid, view: &View) -> Option<Arc<Session>> {
-        let session = lock(&self.0).get(id).filter(|it| it.person == person && it.view == *view).cloned()?;
+    /// A session of this caller on this endpoint. Anybody else's does not exist.
+    pub fn find(&self, id: &str, caller: &Caller, view: &View) -> Option<Arc<Session>> {
+        let is_theirs = |it: &&Arc<Session>| it.caller == caller.id() && it.view == *view;
+        let session = lock(&self.0).get(id).filter(is_theirs).cloned()?;
         *lock(&session.used) = Instant::now();
         Some(session)
     }
@@ -73,8 +75,9 @@ impl Sessions {
         session.closed.notify_waiters();
     }
 
-    pub fn count(&self) -> usize {
-        lock(&self.0).len()
+    /// How many a caller has open.
+    pub fn count(&self, caller: &Caller) -> usize {
+        lock(&self.0).values().filter(|it| it.caller == caller.id()).count()
     }
 }
 
@@ -83,10 +86,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
-    fn new(id: String, person: Uuid, view: View, version: Version, abilities: Abilities) -> Self {
+    fn new(id: String, caller: Uuid, view: View, version: Version, abilities: Abilities) -> Self {
         Self {
             id,
-            person,
+            caller,
             view,
             version,
             abilities,
@@ -175,7 +178,7 @@ impl Session {
         let handle = task::spawn("legacy request", async move {
             let result = match method.as_str() {
                 "logging/setLevel" => session.set_log_level(params.as_ref()),
-                "resources/subscribe" => session.subscribe(&app, params.as_ref()).await,
+                "resources/subscribe" => session.subscribe(&app, &client.caller, params.as_ref()).await,
                 "resources/unsubscribe" => session.unsubscribe(params.as_ref()),
                 _ => answer(&app, &client, &method, params, &meta, events).await,
             };
@@ -210,10 +213,10 @@ impl Session {
         }
     }
 
-    async fn subscribe(&self, app: &Arc<App>, params: Option<&Raw>) -> Result<Raw, Failure> {
+    async fn subscribe(&self, app: &Arc<App>, caller: &Caller, params: Option<&Raw>) -> Result<Raw, Failure> {
         let uri = address(params)?;
         let watch =
-            app.hub.watch(self.person, &self.view, &uri).await.map_err(|it| Failure::of(&it, &self.view))?;
+            app.hub.watch(caller, &self.view, &uri).await.map_err(|it| Failure::of(&it, &self.view))?;
         lock(&self.watched).insert(uri, watch);
         Ok(Raw::empty_object())
     }
@@ -236,8 +239,7 @@ fn address(params: Option<&Raw>) -> Result<String, Failure> {
 
 /// A session that is in no table.
 pub fn unlisted(caller: &Caller, view: View, version: Version) -> Arc<Session> {
-    let id = format!("caller:{}", caller.person);
-    Arc::new(Session::new(id, caller.person, view, version, Abilities::NONE))
+    Arc::new(Session::new(caller.chat(), caller.id(), view, version, Abilities::NONE))
 }
 
 /// Ends a session and the links that were opened for it.

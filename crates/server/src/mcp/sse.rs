@@ -48,7 +48,7 @@ pub async fn open(State(app): State<Arc<App>>, Extension(caller): Extension<Arc<
     let id = Uuid::new_v4().simple().to_string();
     let (out, answers) = mpsc::channel(UNREAD);
     let conversation = Conversation::new(app.clone(), caller.clone(), View::All, Door::Legacy, out);
-    app.streams.lock().insert(id.clone(), (caller.person, Arc::new(conversation)));
+    app.streams.lock().insert(id.clone(), (caller.id(), Arc::new(conversation)));
     let endpoint = sse::write(Some("endpoint"), None, format!("/sse/message?session={id}").as_bytes());
     let ending = Ending(app, id);
     let rest = stream::unfold((answers, ending), |(mut answers, ending)| async move {
@@ -66,7 +66,7 @@ pub async fn post(
     Query(Address { session }): Query<Address>,
     body: Bytes,
 ) -> Response {
-    let found = app.streams.lock().get(&session).filter(|it| it.0 == caller.person).map(|it| it.1.clone());
+    let found = app.streams.lock().get(&session).filter(|it| it.0 == caller.id()).map(|it| it.1.clone());
     let Some(conversation) = found else { return StatusCode::NOT_FOUND.into_response() };
     conversation.take(body).await;
     StatusCode::ACCEPTED.into_response()

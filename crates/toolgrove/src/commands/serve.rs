@@ -150,7 +150,7 @@ fn welcome(printer: &Printer, app: &toolgrove_server::App, url: &str, key: &str)
     ));
     printer.line("or, for a client that starts a process,");
     printer.line(stdio);
-    let catalog = app.hub.catalog(app.caller.person);
+    let catalog = app.hub.catalog(&app.gate.owner());
     if catalog.offers().next().is_none() {
         printer.line(
             "\nNo servers yet: add some with `toolgrove import FILE` or `toolgrove server add NAME URL`",

@@ -82,7 +82,7 @@ async fn own(
     let mut hub = start::start(paths, start::read_config(paths)?, lock, 0).await?;
     let app = hub.app.clone();
     if let Some(slug) = &args.instance
-        && app.hub.catalog(app.caller.person).offer(slug).is_none()
+        && app.hub.catalog(&app.gate.owner()).offer(slug).is_none()
     {
         hub.close().await;
         let path = format!("/api/mcp/instances/{}", segment(slug));
@@ -102,10 +102,8 @@ async fn own(
     let (ours, theirs) = tokio::io::duplex(PIPE);
     let (from_client, to_client) = tokio::io::split(theirs);
     let view = Hello::new(args.instance.clone()).view();
-    let serving = task::spawn(
-        "stdio",
-        mcp::lines::serve(app.clone(), app.caller.clone(), view, from_client, to_client),
-    );
+    let serving =
+        task::spawn("stdio", mcp::lines::serve(app.clone(), app.gate.owner(), view, from_client, to_client));
     let (from_hub, to_hub) = tokio::io::split(ours);
     let end = tokio::select! {
         end = client.carry(from_hub, to_hub) => end.unwrap_or(End::Done),

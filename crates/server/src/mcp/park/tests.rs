@@ -7,7 +7,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::advance;
 use toolgrove_core::Config;
-use toolgrove_core::call::{Caller, Door};
+use toolgrove_core::call::{Caller, Door, Role};
 use toolgrove_core::event::{Event, Progress, Question};
 use toolgrove_core::hub::Hub;
 use toolgrove_core::name::Profile;
@@ -46,11 +46,10 @@ async fn app() -> Arc<App> {
         reports: mpsc::unbounded_channel().0,
         now,
     });
-    let gate = Gate::new(Secret::new("key"), solo.person_id, Profile::Double, 0, None);
+    let owner = Caller::person(solo.person_id, Role::Admin, Profile::Double);
+    let gate = Gate::new(Secret::new("key"), owner, 0, None);
     let app = Arc::new(App {
         hub: Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities)),
-        caller: Arc::new(gate.caller()),
-        workspace: solo.workspace_id,
         gate,
         sessions: crate::mcp::session::Sessions::default(),
         streams: crate::mcp::sse::Streams::default(),
@@ -67,7 +66,7 @@ async fn app() -> Arc<App> {
 }
 
 fn client(app: &App) -> Client {
-    let caller: Arc<Caller> = app.caller.clone();
+    let caller: Arc<Caller> = app.gate.owner();
     Client {
         caller,
         view: View::All,
@@ -181,7 +180,7 @@ async fn a_state_is_good_for_ten_minutes_and_then_the_call_is_declined_and_dropp
     let (running, mut told) = call(&app, 1, &witness);
     let parked = until_result(running).await;
     advance(TTL.checked_sub(Duration::from_secs(1)).expect("more than a second")).await;
-    assert_eq!(app.lot.count(), 1);
+    assert_eq!(app.lot.count(&app.gate.owner()), 1);
     let result = until_result(again(&app, &parked, "k0").unwrap_or_else(|it| panic!("{it:?}"))).await;
     assert_eq!(result.get("content").map(|it| it.as_str().to_owned()).as_deref(), Some("[]"));
     assert_eq!(told.recv().await, Some(Seen::Answered("accept".into())));
@@ -190,7 +189,7 @@ async fn a_state_is_good_for_ten_minutes_and_then_the_call_is_declined_and_dropp
     let parked = until_result(running).await;
     advance(TTL + Duration::from_millis(5)).await;
     assert_eq!(told.recv().await, Some(Seen::Declined));
-    assert_eq!(app.lot.count(), 0);
+    assert_eq!(app.lot.count(&app.gate.owner()), 0);
     assert_eq!(Arc::strong_count(&witness), 1);
     check_reason(again(&app, &parked, "k0"), "expired");
 }
@@ -214,7 +213,7 @@ async fn every_round_has_ten_minutes_of_its_own_and_the_call_has_an_hour() {
         assert_eq!(told.recv().await, Some(Seen::Answered("accept".into())));
     }
     assert_eq!(told.recv().await, Some(Seen::Declined));
-    assert_eq!(app.lot.count(), 0);
+    assert_eq!(app.lot.count(&app.gate.owner()), 0);
 }
 
 #[tokio::test]
@@ -225,15 +224,15 @@ async fn a_caller_may_park_so_many_and_a_replica_so_many() {
         let (running, _) = call(&app, 1, &witness);
         until_result(running).await;
     }
-    assert_eq!(app.lot.count(), PER_CALLER);
+    assert_eq!(app.lot.count(&app.gate.owner()), PER_CALLER);
     let (running, mut told) = call(&app, 1, &witness);
     let result = until_result(running).await;
     assert!(result.get("content").is_some(), "{}", result.as_str());
     assert_eq!(told.recv().await, Some(Seen::Declined));
-    assert_eq!(app.lot.count(), PER_CALLER);
+    assert_eq!(app.lot.count(&app.gate.owner()), PER_CALLER);
     advance(TTL + Duration::from_millis(5)).await;
     tokio::task::yield_now().await;
-    assert_eq!((app.lot.count(), Arc::strong_count(&witness)), (0, 1));
+    assert_eq!((app.lot.count(&app.gate.owner()), Arc::strong_count(&witness)), (0, 1));
 }
 
 #[tokio::test]
@@ -269,7 +268,7 @@ async fn ten_thousand_rounds_leave_nothing_behind() {
                 check_reason(again(&app, &parked, "k0"), "consumed");
             }
         }
-        assert_eq!(app.lot.count(), 0, "round {round}");
+        assert_eq!(app.lot.count(&app.gate.owner()), 0, "round {round}");
     }
     // Aborted tasks are gone once the runtime has seen them.
     for _ in 0..10 {

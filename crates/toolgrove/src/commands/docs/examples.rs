@@ -34,7 +34,11 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
             body: None,
             challenge: None,
         },
-        Some(Error::NeedsReauth { .. }) => Error::Denied { tool: tool() },
+        Some(Error::NeedsReauth { .. }) => Error::UnknownWorkspace,
+        Some(Error::UnknownWorkspace) => Error::TransportOff { kind: "stdio".into() },
+        Some(Error::TransportOff { .. }) => Error::GrantMissing { slug: slug() },
+        Some(Error::GrantMissing { .. }) => Error::Role { role: "admin" },
+        Some(Error::Role { .. }) => Error::Denied { tool: tool() },
         Some(Error::Denied { .. }) => Error::Arguments { problem: "/city is not a string".into() },
         Some(Error::Arguments { .. }) => Error::Timeout { slug: slug(), ms: 60_000 },
         Some(Error::Timeout { .. }) => {
