@@ -9,13 +9,15 @@ mod memory;
 mod page;
 mod problem;
 pub mod registry;
+mod ui;
 mod workspace;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Redirect;
 use axum::routing::{any, get, patch, post};
 use metrics_exporter_prometheus::PrometheusHandle;
 use toolgrove_core::Config;
@@ -90,13 +92,19 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/api/mcp/instances/{id}/doctor", post(api::instances::doctor))
         .route("/api/mcp/instances/{id}/log", get(api::instances::log))
         .route("/api/mcp/instances/{id}/tools/{tool}", patch(api::instances::switch_tool))
-        .route("/ui", get(page::home))
-        .route("/ui/", get(page::home))
         .layer(from_fn_with_state(state.clone(), auth::key));
+    let pages = Router::new()
+        .route("/", get(|| async { Redirect::to("/ui/") }))
+        .route("/ui", get(|| async { Redirect::to("/ui/") }))
+        .route("/ui/", get(ui::home))
+        .route("/ui/{*path}", get(ui::at))
+        .layer(from_fn_with_state(state.clone(), auth::key))
+        .layer(from_fn(ui::to_sign_in));
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/ui/login", get(auth::sign_in))
         .merge(known)
+        .merge(pages)
         .fallback(page::nothing_here)
         .layer(from_fn_with_state(state.clone(), auth::origin))
         .with_state(state)

@@ -41,6 +41,8 @@ enum Command {
     Run(run::Args),
     /// Install what the tests need and run every test there is
     Test(test::Args),
+    /// Build the web UI, if something in it changed
+    Ui,
     /// Run the MCP conformance suite through the hub
     Conformance(conformance::Args),
     /// Run every fuzz target for a bounded time
@@ -62,6 +64,7 @@ async fn main() -> ExitCode {
         match args.command {
             Command::Run(args) => run::run(args).await,
             Command::Test(args) => test::run(args).await,
+            Command::Ui => ui::run().await,
             Command::Conformance(args) => conformance::run(args).await,
             Command::Fuzz(args) => fuzz::run(args).await,
             Command::Tidy => tidy::run().await,

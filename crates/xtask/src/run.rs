@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> Result<()> {
     prerequisites::check_to_build().await?;
-    ui::build_if_stale().await?;
+    ui::build_where_possible().await?;
 
     println!("building the hub ({})", if args.release { "release" } else { "debug" });
     let build =

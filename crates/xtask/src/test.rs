@@ -36,7 +36,7 @@ async fn full() -> Result<()> {
     report.step("prerequisites", prerequisites::check_to_test()).await;
     let npm = report.step("npm peers", peers::install_npm()).await;
     report.step("Python peers", peers::install_python()).await;
-    report.step("UI", ui::build_if_stale()).await;
+    ui::test(&mut report).await;
     report.step("format", format()).await;
     report.step("clippy", clippy()).await;
     let built = report.step("build", tree::build()).await;

@@ -1,16 +1,96 @@
-//! The web UI: built when its sources are newer than its output.
+//! `cargo xtask ui`: the web UI, built when something in it changed, and its checks.
+//!
+//! The hub takes `ui/dist` as it is, so the files are compressed here, once.
 
-use anyhow::Result;
+use std::path::PathBuf;
 
-use crate::tree;
+use anyhow::{Context, Result, bail};
 
-/// Builds `ui/` if there is one and it changed.
-#[expect(clippy::unused_async, reason = "building will wait for npm")]
-pub(crate) async fn build_if_stale() -> Result<()> {
-    if !tree::root().join("ui/package.json").exists() {
+use crate::process::Run;
+use crate::report::Report;
+use crate::tree::{self, Stamp};
+
+fn folder() -> PathBuf {
+    tree::root().join("ui")
+}
+
+fn exists() -> bool {
+    folder().join("package.json").exists()
+}
+
+pub(crate) async fn run() -> Result<()> {
+    install().await?;
+    build_if_stale().await
+}
+
+/// Before a hub is started: one without its UI is better than none.
+pub(crate) async fn build_where_possible() -> Result<()> {
+    if Run::new("npm", ["--version"]).output().await.is_err() {
+        println!(
+            "npm is not there, so the hub gets no new web UI: install Node.js 20.19 or newer (https://nodejs.org)"
+        );
         return Ok(());
     }
-    anyhow::bail!(
-        "`ui/package.json` exists, but xtask does not know yet how to build it: see crates/xtask/src/ui.rs"
-    )
+    run().await
+}
+
+/// Everything there is to test, in the order in which it fails fastest.
+pub(crate) async fn test(report: &mut Report) {
+    if !exists() {
+        return;
+    }
+    if report.step("UI packages", install()).await {
+        report.step("UI check", npm("check")).await;
+        report.step("UI tests", npm("test")).await;
+        if report.step("UI build", build_if_stale()).await {
+            report.step("UI size", npm("size")).await;
+        }
+    }
+}
+
+/// Installs what the lock file names, unless that is there.
+async fn install() -> Result<()> {
+    if !exists() {
+        return Ok(());
+    }
+    let stamp = Stamp::new("ui-packages", &[&read("package.json")?, &read("package-lock.json")?]);
+    if stamp.is_current() && folder().join("node_modules").exists() {
+        return Ok(());
+    }
+    Run::new("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]).in_folder(&folder()).run().await?;
+    stamp.set()
+}
+
+/// Builds and compresses `ui/dist`, unless nothing has changed since.
+async fn build_if_stale() -> Result<()> {
+    if !exists() {
+        return Ok(());
+    }
+    let mut sources = vec![include_str!("ui/compress.mjs").to_owned()];
+    for file in tree::files().await?.iter().filter(|it| it.starts_with("ui")) {
+        sources.push(file.display().to_string());
+        sources.push(String::from_utf8_lossy(&std::fs::read(tree::root().join(file))?).into_owned());
+    }
+    let stamp = Stamp::new("ui-build", &sources.iter().map(String::as_str).collect::<Vec<_>>());
+    let dist = folder().join("dist");
+    if stamp.is_current() && dist.join("index.html.br").exists() {
+        println!("  nothing in `ui/` has changed since it was built");
+        return Ok(());
+    }
+    npm("build").await?;
+    let script = tree::root().join("crates/xtask/src/ui/compress.mjs");
+    Run::new("node", [script.as_os_str(), dist.as_os_str()]).run().await?;
+    if !dist.join("index.html.br").exists() {
+        bail!("`npm run build` made no `ui/dist/index.html`");
+    }
+    stamp.set()
+}
+
+async fn npm(script: &str) -> Result<()> {
+    Run::new("npm", ["run", "--silent", script]).in_folder(&folder()).run().await
+}
+
+fn read(name: &str) -> Result<String> {
+    let path = folder().join(name);
+    std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
 }

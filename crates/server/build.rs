@@ -1,0 +1,8 @@
+//! Lets cargo notice that the UI was built anew. Nothing is built here.
+
+fn main() {
+    // A debug build reads the folder while it runs; only a release has it inside.
+    let is_release = std::env::var("PROFILE").is_ok_and(|it| it == "release");
+    let watched = if is_release { "../../ui/dist" } else { "build.rs" };
+    println!("cargo::rerun-if-changed={watched}");
+}
