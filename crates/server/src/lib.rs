@@ -4,6 +4,7 @@
 
 pub mod api;
 mod auth;
+pub mod authority;
 pub mod mcp;
 mod memory;
 mod page;
