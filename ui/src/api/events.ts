@@ -1,0 +1,92 @@
+/** One stream of events keeps the cache true. */
+
+import type { QueryClient } from "@tanstack/react-query";
+import { dropInstance, putCall, putInstance } from "./patch";
+import { instancesQuery, registryQuery, statsQuery } from "./queries";
+import type { LiveEvent } from "./types";
+
+export type Live = "connecting" | "live" | "reconnecting";
+
+type Ears = { onState: (state: Live) => void; onEvent?: (event: LiveEvent) => void };
+
+/** Opens the stream; when it drops it is opened again and the lists are read anew. Gives back how to close it. */
+export function listen(client: QueryClient, { onState, onEvent }: Ears, url = "/api/events"): () => void {
+  let wasLost = false;
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let wait = 1000;
+  const hear = (message: MessageEvent<string>) => {
+    const event = JSON.parse(message.data) as LiveEvent;
+    apply(client, event);
+    onEvent?.(event);
+  };
+  const open = () => {
+    source = new EventSource(url);
+    source.onopen = () => {
+      onState("live");
+      wait = 1000;
+      if (wasLost) readAgain(client);
+      wasLost = false;
+    };
+    source.onerror = () => {
+      onState("reconnecting");
+      wasLost = true;
+      // A refused stream is not tried again by the browser.
+      if (source?.readyState === EventSource.CLOSED) {
+        timer = setTimeout(open, wait);
+        wait = Math.min(wait * 2, 30_000);
+      }
+    };
+    source.onmessage = hear;
+    source.addEventListener("lag", hear);
+  };
+  open();
+  return () => {
+    clearTimeout(timer);
+    source?.close();
+  };
+}
+
+/** What an event does to the cache. One of a newer hub does nothing. */
+export function apply(client: QueryClient, event: LiveEvent): void {
+  switch (event.type) {
+    case "instance":
+      putInstance(client, event.instance);
+      return;
+    case "instance_removed":
+      dropInstance(client, event.id);
+      return;
+    case "registry":
+      if (event.rows) client.setQueryData(registryQuery.queryKey, event.rows);
+      else void client.invalidateQueries({ queryKey: registryQuery.queryKey, exact: true });
+      return;
+    case "list":
+      void client.invalidateQueries({
+        queryKey: ["instance"],
+        predicate: (it) => (it.state.data as { id?: string } | undefined)?.id === event.instance,
+      });
+      void client.invalidateQueries({ queryKey: ["offer", event.instance] });
+      return;
+    case "call":
+      putCall(client, event.call);
+      return;
+    case "lag":
+      readAgain(client);
+      return;
+    default:
+      return;
+  }
+}
+
+/** What may have been missed. */
+function readAgain(client: QueryClient): void {
+  for (const queryKey of [
+    instancesQuery.queryKey,
+    registryQuery.queryKey,
+    statsQuery().queryKey,
+    ["calls"],
+    ["instance"],
+  ]) {
+    void client.invalidateQueries({ queryKey });
+  }
+}

@@ -1,0 +1,244 @@
+/** Everything the page changes. Each sends one request and puts its answer into the cache; nothing is asked again. */
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { sseEvents } from "@/lib/sse";
+import { ask, patch, post, remove } from "./http";
+import { dropInstance, dropServer, putInstance, putServer, upsert } from "./patch";
+import { authConfigsQuery, peopleQuery, tokensQuery, workspacesQuery } from "./queries";
+import type {
+  AuthConfig,
+  AuthEntry,
+  Diagnosis,
+  Imported,
+  NewToken,
+  Permission,
+  PersonRow,
+  Role,
+  Server,
+  Step,
+  WholeInstance,
+  Workspace,
+} from "./types";
+
+const instancePath = (id: string) => `/api/mcp/instances/${encodeURIComponent(id)}`;
+
+export type InstanceChange = {
+  enabled?: boolean;
+  slug?: string;
+  name?: string;
+  description?: string;
+  credentials?: Record<string, string>;
+};
+
+export function useChangeInstance(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: InstanceChange) => patch<WholeInstance>(instancePath(id), change),
+    onSuccess: (whole) => putInstance(client, whole),
+  });
+}
+
+export function useSwitchTool(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ tool, ...change }: { tool: string; enabled?: boolean; permission?: Permission }) =>
+      patch<WholeInstance>(`${instancePath(id)}/tools/${encodeURIComponent(tool)}`, change),
+    onSuccess: (whole) => putInstance(client, whole),
+  });
+}
+
+export function useRefresh(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => post<WholeInstance>(`${instancePath(id)}/refresh`),
+    onSuccess: (whole) => putInstance(client, whole),
+  });
+}
+
+export function useDoctor(id: string) {
+  return useMutation({ mutationFn: () => post<Diagnosis>(`${instancePath(id)}/doctor`) });
+}
+
+export function useRemoveInstance(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => remove(instancePath(id)),
+    onSuccess: () => dropInstance(client, id),
+  });
+}
+
+/** Leaves for the provider in this window; its way back is `/ui/mcp`. */
+export function useConnect(id: string) {
+  return useMutation({
+    mutationFn: () => post<{ url: string }>(`${instancePath(id)}/connect`),
+    onSuccess: ({ url }) => location.assign(url),
+  });
+}
+
+export type NewInstance = {
+  server_id: string;
+  slug?: string;
+  name?: string;
+  credentials?: Record<string, string>;
+};
+
+export function useAddInstance() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: NewInstance) => post<WholeInstance>("/api/mcp/instances", body),
+    onSuccess: (whole) => putInstance(client, whole),
+  });
+}
+
+export type ImportBody = { text: string; save_anyway?: boolean; replace?: boolean };
+
+/** Steps of the doctor, by server, while an import runs. */
+export type OnStep = (server: string, step: Step) => void;
+
+export function useImport(onStep: OnStep) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: ImportBody) => importServers(body, onStep),
+    onSuccess: ({ added }) => {
+      for (const { instance } of added) if (instance) putInstance(client, instance);
+    },
+  });
+}
+
+/** The hub may answer at once, or tell every step and then the end. */
+async function importServers(body: ImportBody, onStep: OnStep): Promise<Imported> {
+  const response = await ask("POST", "/api/mcp/import", body, "application/json, text/event-stream");
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream") || !response.body) {
+    return (await response.json()) as Imported;
+  }
+  for await (const { event, data } of sseEvents(response.body)) {
+    if (event === "step") {
+      const { server, step } = JSON.parse(data) as { server: string; step: Step };
+      onStep(server, step);
+    } else if (event === "done") return JSON.parse(data) as Imported;
+  }
+  throw new Error("the hub went away before the import ended");
+}
+
+export type NewServer = { workspaceId: string; name: string; endpoint: string; description?: string };
+export type ServerChange = {
+  enabled?: boolean;
+  name?: string;
+  description?: string;
+  endpoint?: string;
+  protocol?: string;
+  era?: string;
+  rate_limit?: { tok_per_sec: number; burst?: number } | null;
+};
+
+export function useAddServer() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: NewServer) => post<Server>("/api/mcp/servers", body),
+    onSuccess: (server) => putServer(client, server),
+  });
+}
+
+export function useChangeServer(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: ServerChange) => patch<Server>(`/api/mcp/servers/${id}`, change),
+    onSuccess: (server) => putServer(client, server),
+  });
+}
+
+export function useRemoveServer(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => remove(`/api/mcp/servers/${id}`),
+    onSuccess: () => dropServer(client, id),
+  });
+}
+
+export type NewAuthConfig = {
+  type: "public" | "header" | "oauth";
+  name: string;
+  entries?: AuthEntry[];
+  scopes?: string;
+  client_id?: string;
+  client_secret?: string;
+};
+
+export function useAddAuthConfig(serverId: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: NewAuthConfig) => post<AuthConfig>(`/api/mcp/servers/${serverId}/auth-configs`, body),
+    onSuccess: (config) =>
+      client.setQueryData(authConfigsQuery(serverId).queryKey, (list) =>
+        upsert(list ?? [], config, (it) => it.name),
+      ),
+  });
+}
+
+export function useRemoveAuthConfig(serverId: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => remove(`/api/mcp/servers/${serverId}/auth-configs/${id}`),
+    onSuccess: (_, id) =>
+      client.setQueryData(authConfigsQuery(serverId).queryKey, (list) => list?.filter((it) => it.id !== id)),
+  });
+}
+
+export function useAddToken() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { name: string; names_profile?: string; grants?: string[] }) =>
+      post<NewToken>("/api/tokens", body),
+    onSuccess: ({ token: _, ...row }) =>
+      client.setQueryData(tokensQuery.queryKey, (list) => list && upsert(list, row, (it) => it.name)),
+  });
+}
+
+export function useRevokeToken() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => remove(`/api/tokens/${id}`),
+    onSuccess: (_, id) =>
+      client.setQueryData(tokensQuery.queryKey, (list) => list?.filter((it) => it.id !== id)),
+  });
+}
+
+export function useAddPerson() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { email: string; name: string; role: Role; password?: string }) =>
+      post<PersonRow>("/api/people", body),
+    onSuccess: (row) =>
+      client.setQueryData(peopleQuery.queryKey, (list) => list && upsert(list, row, (it) => it.name)),
+  });
+}
+
+export function useChangePerson(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: { role?: Role; name?: string }) => patch<PersonRow>(`/api/people/${id}`, change),
+    onSuccess: (row) =>
+      client.setQueryData(peopleQuery.queryKey, (list) => list && upsert(list, row, (it) => it.name)),
+  });
+}
+
+export function useRemovePerson(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => remove(`/api/people/${id}`),
+    onSuccess: () => client.setQueryData(peopleQuery.queryKey, (list) => list?.filter((it) => it.id !== id)),
+  });
+}
+
+export type WorkspaceChange = Partial<
+  Pick<Workspace, "name" | "phase" | "allowlist" | "allowed_transports" | "pins">
+>;
+
+export function useChangeWorkspace(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: WorkspaceChange) => patch<Workspace>(`/api/workspaces/${id}`, change),
+    onSuccess: (row) =>
+      client.setQueryData(workspacesQuery.queryKey, (list) => list && upsert(list, row, (it) => it.name)),
+  });
+}

@@ -1,0 +1,94 @@
+/** The rows of the sidebar as a tree: one of them has the focus, arrows move it, only what is seen is drawn. */
+
+import { useRouter } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react";
+import { insertMethod } from "@/app/insert";
+import { moveIn, type Row } from "@/lib/registry-rows";
+import { TreeRow } from "./row";
+
+const ROW = 28;
+
+type Props = { rows: Row[]; onToggle: (key: string) => void; ref: RefObject<HTMLDivElement | null> };
+
+export function RegistryTree({ rows, onToggle, ref }: Props) {
+  const router = useRouter();
+  const [active, setActive] = useState<string>();
+  const moved = useRef(false);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => ref.current,
+    estimateSize: () => ROW,
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 12,
+  });
+  const found = rows.findIndex((it) => it.key === active);
+  const activeAt = Math.max(found, 0);
+
+  useEffect(() => {
+    if (!moved.current) return;
+    moved.current = false;
+    ref.current?.querySelector<HTMLElement>(`[data-index="${activeAt}"]`)?.focus();
+  });
+
+  const openPage = (row: Row) => {
+    if (row.kind !== "server" && row.kind !== "method") return;
+    const id = row.entry.instance?.slug;
+    if (!id) void router.navigate({ to: "/mcp", search: { scope: "available", select: row.entry.id } });
+    else
+      void router.navigate({
+        to: "/mcp/$id",
+        params: { id },
+        search: row.kind === "method" ? { tool: row.method.name } : {},
+      });
+  };
+  const insert = (row: Row) => {
+    if (row.kind === "method" && row.entry.reason === null)
+      void insertMethod(row.entry.instance?.slug ?? row.entry.name, row.method.name);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.metaKey || event.ctrlKey || event.altKey) return;
+    const row = rows[activeAt];
+    const move = moveIn(rows, activeAt, event.key, event.shiftKey);
+    if (!move || !row) return;
+    event.preventDefault();
+    if (move === "toggle") onToggle(row.key);
+    else if (move === "activate") insert(row);
+    else if (move === "open-page") openPage(row);
+    else {
+      setActive(rows[move.to]?.key);
+      virtual.scrollToIndex(move.to);
+      moved.current = true;
+    }
+  };
+
+  return (
+    <div ref={ref} className="thin-scroll min-h-0 flex-1 overflow-y-auto pb-4">
+      <div
+        role="tree"
+        aria-label="Registry"
+        tabIndex={-1}
+        onKeyDown={onKeyDown}
+        style={{ height: virtual.getTotalSize(), position: "relative" }}
+      >
+        {virtual.getVirtualItems().map((item) => {
+          const row = rows[item.index];
+          if (!row) return null;
+          return (
+            <TreeRow
+              key={item.key}
+              row={row}
+              index={item.index}
+              top={item.start}
+              focusable={item.index === activeAt}
+              onFocus={() => setActive(row.key)}
+              onToggle={() => onToggle(row.key)}
+              onInsert={() => insert(row)}
+              onOpenPage={() => openPage(row)}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}

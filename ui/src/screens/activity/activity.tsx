@@ -1,0 +1,3 @@
+export function ActivityScreen() {
+  return <p>soon</p>;
+}

@@ -1,0 +1,3 @@
+export function CallScreen() {
+  return <p>soon</p>;
+}

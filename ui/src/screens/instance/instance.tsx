@@ -1,0 +1,3 @@
+export function InstanceScreen() {
+  return <p>soon</p>;
+}

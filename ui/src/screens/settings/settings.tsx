@@ -1,0 +1,3 @@
+export function SettingsScreen() {
+  return <p>soon</p>;
+}
