@@ -62,6 +62,20 @@ pub enum Error {
     GrantMissing { slug: String },
     #[error("this needs the role `{role}`")]
     Role { role: &'static str },
+    #[error("{0}")]
+    OauthDiscovery(String),
+    #[error("client registration failed: {0}")]
+    OauthRegistration(String),
+    #[error("enter a client id and secret for {issuer}")]
+    OauthClientMissing { issuer: String },
+    #[error("this sign-in is unknown or already used; start again")]
+    OauthStateUnknown,
+    #[error("this sign-in has expired; start again")]
+    OauthStateExpired,
+    #[error("{0}")]
+    OauthRefused(String),
+    #[error("token exchange failed: {0}")]
+    OauthExchange(String),
 
     #[error("you may not call `{tool}`")]
     Denied { tool: String },
@@ -139,6 +153,13 @@ impl Error {
             Self::TransportOff { .. } => "workspace.transport",
             Self::GrantMissing { .. } => "grant.missing",
             Self::Role { .. } => "auth.role",
+            Self::OauthDiscovery(_) => "oauth.discovery",
+            Self::OauthRegistration(_) => "oauth.registration",
+            Self::OauthClientMissing { .. } => "oauth.client-missing",
+            Self::OauthStateUnknown => "oauth.state-unknown",
+            Self::OauthStateExpired => "oauth.state-expired",
+            Self::OauthRefused(_) => "oauth.refused",
+            Self::OauthExchange(_) => "oauth.exchange",
             Self::Denied { .. } => "call.denied",
             Self::Arguments { .. } => "call.arguments",
             Self::Timeout { .. } => "call.timeout",
@@ -173,8 +194,14 @@ impl Error {
             Self::UnknownInstance { .. } => "run `toolgrove instance list` to see every instance".into(),
             Self::ServerNameTaken => "choose another name, or import with `--replace`".into(),
             Self::InstanceMissing { server } => format!("run `toolgrove instance add {server}`"),
+            Self::NeedsReauth { slug, .. } if self.wants_sign_in() => {
+                format!("run `toolgrove login {slug}`, or press Reconnect")
+            }
             Self::NeedsReauth { .. } | Self::Answered { status: 401, .. } => {
                 "check the credentials of this instance".into()
+            }
+            Self::OauthRegistration(_) | Self::OauthClientMissing { .. } => {
+                "register Toolgrove with the provider by hand, and have an admin enter the client".into()
             }
             Self::Answered { status: 404, .. } => "check the URL".into(),
             Self::TransportOff { .. } => "ask an admin to add it, or to allow it in the workspace".into(),
@@ -201,7 +228,10 @@ impl Error {
             | Self::RequestJson(_)
             | Self::Request(_)
             | Self::Import(_)
-            | Self::Config(_) => 400,
+            | Self::Config(_)
+            | Self::OauthStateUnknown
+            | Self::OauthStateExpired
+            | Self::OauthRefused(_) => 400,
             Self::AuthMissing => 401,
             Self::ToolOff { .. }
             | Self::ServerOff { .. }
@@ -222,6 +252,7 @@ impl Error {
             | Self::ServerUrlTaken { .. }
             | Self::InstanceMissing { .. }
             | Self::SlugTaken { .. }
+            | Self::OauthClientMissing { .. }
             | Self::NeedsReauth { .. } => 409,
             Self::Arguments { .. } => 422,
             Self::Cancelled => 499,
@@ -230,6 +261,9 @@ impl Error {
             | Self::Answered { .. }
             | Self::Garbled { .. }
             | Self::TooLarge { .. }
+            | Self::OauthDiscovery(_)
+            | Self::OauthRegistration(_)
+            | Self::OauthExchange(_)
             | Self::Server { .. } => 502,
             Self::Timeout { .. } => 504,
         }
@@ -256,6 +290,18 @@ impl Error {
                 | Self::NeedsReauth { .. }
                 | Self::Cancelled
         )
+    }
+
+    /// Whether somebody has to sign in with a provider, as opposed to entering a key: the server names its metadata,
+    /// or a sign-in of ours has ended without the server being asked.
+    pub fn wants_sign_in(&self) -> bool {
+        match self {
+            Self::NeedsReauth { status, challenge, .. } => match challenge {
+                Some(challenge) => challenge.contains("resource_metadata"),
+                None => status.is_none(),
+            },
+            _ => false,
+        }
     }
 
     /// Facts for a program: the server's status and body, or its own error whole.

@@ -85,6 +85,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         body_limit,
         idle: IDLE,
         reports,
+        tokens: None,
         now,
     });
     let hub = Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities));

@@ -12,12 +12,14 @@ use toolgrove_core::instance::Instance;
 use crate::log_tail::LogTail;
 use crate::pool::PoolOptions;
 use crate::web::Dial;
+use crate::web::fetch::Fetch;
 
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) instance: Arc<Instance>,
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) dial: Arc<Dial>,
+    pub(crate) fetch: Fetch,
     pub(crate) tail: Arc<LogTail>,
     /// How many change feeds are live.
     pub(crate) feeds: AtomicUsize,
@@ -104,6 +106,7 @@ pub(crate) mod tests {
             body_limit: 1 << 20,
             idle: Duration::from_secs(1),
             reports: tokio::sync::mpsc::unbounded_channel().0,
+            tokens: None,
             now: || 0,
         };
         let instance = Instance {
@@ -120,10 +123,12 @@ pub(crate) mod tests {
             switch: Switch::On,
             revision: 1,
         };
+        let dial = Arc::new(Dial::new());
         Arc::new(Context {
             instance: Arc::new(instance),
             options: Arc::new(options),
-            dial: Arc::new(Dial::new()),
+            fetch: Fetch::new(dial.clone(), "t/1"),
+            dial,
             tail: Arc::default(),
             feeds: AtomicUsize::new(0),
             beside: AtomicBool::new(false),

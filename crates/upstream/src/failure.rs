@@ -27,6 +27,11 @@ impl Failure {
         }
     }
 
+    /// Whether the server, or whoever keeps its tokens, lets nobody in. An outage is no refusal.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self.error(), Error::NeedsReauth { .. }) || matches!(self, Self::Refused { .. })
+    }
+
     pub(crate) fn error(&self) -> &Error {
         match self {
             Self::Final(error)

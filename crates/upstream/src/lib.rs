@@ -15,9 +15,11 @@ mod link;
 mod lists;
 mod log_tail;
 mod mux;
+pub mod oauth;
 mod pool;
 pub mod shepherd;
 mod speech;
 mod web;
 
 pub use pool::{Pool, PoolOptions, ShepherdCommand};
+pub use web::fetch::{Fetch, Fetched, Unfetched};

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures::future::join_all;
+use toolgrove_core::Error;
 use toolgrove_core::call::Discovery;
 use toolgrove_core::event::ListKind;
 use toolgrove_core::instance::Era;
@@ -63,6 +64,7 @@ pub(crate) async fn discover(link: &Link, now_ms: i64) -> Result<Discovery, Fail
             Err(failure @ (Failure::Untaken(_) | Failure::OtherEra(_) | Failure::Lost(_))) => {
                 return Err(failure);
             }
+            Err(failure) if matches!(failure.error(), Error::NeedsReauth { .. }) => return Err(failure),
             result => kept.push((kind, result.map_err(Failure::into_error))),
         }
     }

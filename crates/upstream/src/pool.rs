@@ -30,7 +30,9 @@ use crate::failure::Failure;
 use crate::link::HUB_CHAT;
 use crate::lists;
 use crate::log_tail::LogTail;
+use crate::oauth::Tokens;
 use crate::web::Dial;
+use crate::web::fetch::Fetch;
 
 /// What a pool needs to know about the hub.
 #[derive(Debug, Clone)]
@@ -43,6 +45,8 @@ pub struct PoolOptions {
     /// A link that nobody used for this long is closed.
     pub idle: Duration,
     pub reports: mpsc::UnboundedSender<Report>,
+    /// Who keeps the tokens of instances that somebody signed in to.
+    pub tokens: Option<Arc<dyn Tokens>>,
     /// The time, in Unix milliseconds.
     pub now: fn() -> i64,
 }
@@ -62,6 +66,7 @@ pub struct Pool(Arc<Inner>);
 struct Inner {
     options: Arc<PoolOptions>,
     dial: Arc<Dial>,
+    fetch: Fetch,
     entries: RwLock<HashMap<Uuid, Arc<Entry>>>,
     tails: Mutex<HashMap<Uuid, Arc<LogTail>>>,
     /// What is watched, whatever becomes of the links meanwhile.
@@ -72,14 +77,22 @@ struct Inner {
 
 impl Pool {
     pub fn new(options: PoolOptions) -> Self {
+        let dial = Arc::new(Dial::new());
+        let agent = format!("{}/{}", options.client.name, options.client.version);
         Self(Arc::new(Inner {
             options: Arc::new(options),
-            dial: Arc::new(Dial::new()),
+            fetch: Fetch::new(dial.clone(), &agent),
+            dial,
             entries: RwLock::default(),
             tails: Mutex::default(),
             watched: Mutex::default(),
             swept: AtomicBool::new(false),
         }))
+    }
+
+    /// The way out for everything that is no call.
+    pub fn fetch(&self) -> &Fetch {
+        &self.0.fetch
     }
 
     /// The last lines an instance's process wrote to stderr, over all its starts.
@@ -126,6 +139,7 @@ impl Pool {
                 instance: instance.clone(),
                 options: self.0.options.clone(),
                 dial: self.0.dial.clone(),
+                fetch: self.0.fetch.clone(),
                 tail: self.tail(instance.id),
                 feeds: 0.into(),
                 beside: false.into(),

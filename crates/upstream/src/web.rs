@@ -2,6 +2,7 @@
 
 mod answer;
 mod dial;
+pub(crate) mod fetch;
 
 pub(crate) use answer::{EventStream, Kind, collect, collect_text, kind, refused};
 pub(crate) use dial::{Carrier, Dial};
@@ -10,16 +11,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use toolgrove_core::instance::{HttpReach, UnixFraming, UnixReach};
 use toolgrove_core::{Error, Secret};
 use url::Url;
+use zeroize::Zeroizing;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::oauth::Next;
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -123,26 +126,50 @@ impl Endpoint {
         headers
     }
 
-    /// Sends one request. Redirects are followed inside the origin only: the server has not run what it redirects.
+    /// Sends one request, with the instance's token if it has one. A token that the server refuses is renewed once:
+    /// the server has not run what it refuses.
     pub(crate) async fn send(
         &self,
         method: Method,
         head: &Head<'_>,
         body: Bytes,
     ) -> Result<Response<Incoming>, Failure> {
-        let response = self.send_to(self.uri.clone(), &method, head, body.clone()).await?;
-        if !response.status().is_redirection() {
-            return Ok(response);
+        let (instance, fetch) = (&self.context.instance, &self.context.fetch);
+        let Some(tokens) = &self.context.options.tokens else {
+            return self.send_as(None, &method, head, body).await;
+        };
+        let Some(token) = tokens.bearer(fetch, instance).await? else {
+            return self.send_as(None, &method, head, body).await;
+        };
+        let response = self.send_as(Some(&token), &method, head, body.clone()).await?;
+        let Some(refusal) = answer::refusal(&response) else { return Ok(response) };
+        let refused = answer::refused(&self.context, response).await;
+        match tokens.refused(fetch, instance, &token, refusal).await {
+            Ok(Next::Again(token)) => self.send_as(Some(&token), &method, head, body).await,
+            Ok(Next::SignIn) => Err(refused),
+            Ok(Next::GiveUp) => Err(answer::plain(refused)),
+            Err(error) => Err(answer::because(refused, error)),
         }
-        self.follow(response, &method, head, body).await
+    }
+
+    /// Redirects are followed inside the origin only: the server has not run what it redirects.
+    async fn send_as(
+        &self,
+        token: Option<&Secret>,
+        method: &Method,
+        head: &Head<'_>,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failure> {
+        let token = token.map(|it| bearer(it)).transpose()?;
+        let sent = Sent { method, head, token, body };
+        let response = self.send_to(self.uri.clone(), &sent).await?;
+        if response.status().is_redirection() { self.follow(response, &sent).await } else { Ok(response) }
     }
 
     async fn follow(
         &self,
         mut response: Response<Incoming>,
-        method: &Method,
-        head: &Head<'_>,
-        body: Bytes,
+        sent: &Sent<'_>,
     ) -> Result<Response<Incoming>, Failure> {
         let mut url = self.url.clone();
         for _ in 0..REDIRECTS {
@@ -154,7 +181,7 @@ impl Endpoint {
                     format!("it redirects to another origin ({origin}); set that URL if you trust it");
                 return Err(self.context.unreachable(cause).into());
             }
-            response = self.send_to(uri(&next)?, method, head, body.clone()).await?;
+            response = self.send_to(uri(&next)?, sent).await?;
             if !response.status().is_redirection() {
                 return Ok(response);
             }
@@ -163,19 +190,16 @@ impl Endpoint {
         Err(self.context.unreachable("it redirects in circles").into())
     }
 
-    async fn send_to(
-        &self,
-        uri: Uri,
-        method: &Method,
-        head: &Head<'_>,
-        body: Bytes,
-    ) -> Result<Response<Incoming>, Failure> {
-        let mut request = Request::new(Full::new(body));
+    async fn send_to(&self, uri: Uri, sent: &Sent<'_>) -> Result<Response<Incoming>, Failure> {
+        let mut request = Request::new(Full::new(sent.body.clone()));
         *request.uri_mut() = uri;
-        *request.method_mut() = method.clone();
-        *request.headers_mut() = head.base.clone();
-        for (name, value) in head.own.more.iter().flatten().chain(&head.own.params) {
+        *request.method_mut() = sent.method.clone();
+        *request.headers_mut() = sent.head.base.clone();
+        for (name, value) in sent.head.own.more.iter().flatten().chain(&sent.head.own.params) {
             request.headers_mut().insert(name.clone(), value.clone());
+        }
+        if let Some(token) = &sent.token {
+            request.headers_mut().insert(AUTHORIZATION, token.clone());
         }
         self.carrier.send(request).await.map_err(|error| {
             let never_sent = error.is_connect();
@@ -184,6 +208,14 @@ impl Endpoint {
             if never_sent { Failure::Final(error) } else { Failure::Lost(error) }
         })
     }
+}
+
+/// One request, as often as it has to be sent.
+struct Sent<'a> {
+    method: &'a Method,
+    head: &'a Head<'a>,
+    token: Option<HeaderValue>,
+    body: Bytes,
 }
 
 /// The headers of one request: those of its link, and the few of its own.
@@ -218,6 +250,14 @@ fn uri(url: &Url) -> Result<Uri, Error> {
         url.set_query(None);
         Error::ServerUrl { url: url.to_string() }
     })
+}
+
+fn bearer(token: &Secret) -> Result<HeaderValue, Error> {
+    let text = Zeroizing::new(format!("Bearer {}", token.reveal()));
+    let mut value = HeaderValue::from_str(&text)
+        .map_err(|_| Error::OauthExchange("the provider's token cannot be sent in a header".into()))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 fn own_header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), Error> {

@@ -15,6 +15,7 @@ use toolgrove_wire::{Message, Raw};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::mux::server_error;
+use crate::oauth::{Challenge, Refusal};
 
 /// How much of a refusal's text is kept.
 const KEPT_TEXT: usize = 64 * 1024;
@@ -92,12 +93,11 @@ pub(crate) async fn collect_text(response: Response<Incoming>) -> String {
 /// What a status outside 2xx means.
 pub(crate) async fn refused(context: &Context, response: Response<Incoming>) -> Failure {
     let (status, reason) = (response.status(), reason(&response));
-    let challenge = response.headers().get(WWW_AUTHENTICATE).cloned();
+    let challenge = challenge(response.headers());
     let body = collect_text(response).await;
     let spoken = Raw::parse(body.clone()).ok();
     let challenged = status == StatusCode::FORBIDDEN && challenge.is_some();
     let error = if status == StatusCode::UNAUTHORIZED || challenged {
-        let challenge = challenge.as_ref().and_then(|it| it.to_str().ok()).map(str::to_owned);
         let text = words(spoken.as_ref(), challenge.as_deref())
             .unwrap_or_else(|| format!("the server answered {} {reason}", status.as_u16()));
         let (slug, status) = (context.slug().to_owned(), Some(status.as_u16()));
@@ -111,8 +111,51 @@ pub(crate) async fn refused(context: &Context, response: Response<Incoming>) -> 
     Failure::Refused { status: status.as_u16(), error }
 }
 
+/// What a server holds against the token it was sent, if that is why it refuses.
+pub(super) fn refusal(response: &Response<Incoming>) -> Option<Refusal> {
+    match response.status() {
+        StatusCode::UNAUTHORIZED => Some(Refusal::Unauthorized),
+        StatusCode::FORBIDDEN => {
+            let challenge = Challenge::parse(&challenge(response.headers())?)?;
+            challenge.wants_scope().then_some(Refusal::Scope(challenge))
+        }
+        _ => None,
+    }
+}
+
+/// A refusal that signing in again would not change.
+pub(super) fn plain(failure: Failure) -> Failure {
+    match failure {
+        Failure::Refused { status, error: Error::NeedsReauth { slug, text, body, .. } } => {
+            let (reason, body) = (text, body.unwrap_or_default());
+            Failure::Refused { status, error: Error::Answered { slug, status, reason, body } }
+        }
+        failure => failure,
+    }
+}
+
+/// The error, with what the server said when it refused.
+pub(super) fn because(failure: Failure, error: Error) -> Failure {
+    match (failure, error) {
+        (
+            Failure::Refused { status, error: Error::NeedsReauth { body, challenge, .. } },
+            Error::NeedsReauth { slug, text, .. },
+        ) => {
+            let error = Error::NeedsReauth { slug, text, status: Some(status), body, challenge };
+            Failure::Refused { status, error }
+        }
+        (_, error) => Failure::Final(error),
+    }
+}
+
+/// All challenges of an answer, in one line.
+fn challenge(headers: &HeaderMap) -> Option<String> {
+    let all: Vec<_> = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|it| it.to_str().ok()).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
 /// The server's own phrase, else the standard one. 418 has none: it is not in use.
-fn reason(response: &Response<Incoming>) -> String {
+pub(super) fn reason(response: &Response<Incoming>) -> String {
     let standard = || response.status().canonical_reason().unwrap_or("Error").to_owned();
     match response.extensions().get::<ReasonPhrase>() {
         Some(phrase) if !phrase.as_bytes().is_empty() => {
@@ -132,10 +175,7 @@ fn words(body: Option<&Raw>, challenge: Option<&str>) -> Option<String> {
             .or_else(|| raw.get_text("message"))
             .or_else(|| error.as_ref()?.text().map(Into::into))
     };
-    let challenged = || {
-        let rest = challenge?.split_once("error_description=\"")?.1;
-        Some(rest.split('"').next()?.to_owned())
-    };
+    let challenged = || Challenge::parse(challenge?)?.error_description;
     body.and_then(said).or_else(challenged).filter(|it| !it.trim().is_empty())
 }
 

@@ -200,6 +200,7 @@ async fn hub(witness: &str, shepherd: &str) {
         body_limit: 1 << 20,
         idle: std::time::Duration::from_secs(300),
         reports: tokio::sync::mpsc::unbounded_channel().0,
+        tokens: None,
         now: || 0,
     });
     let instance = Arc::new(Instance {

@@ -39,6 +39,7 @@ pub(crate) fn bed_with(transport: Transport, idle: Duration, change: impl FnOnce
         body_limit: 10 << 20,
         idle,
         reports: tx,
+        tokens: None,
         now: || 1_000,
     });
     Bed { pool, instance: Arc::new(instance(transport, change)), reports }

@@ -1,7 +1,7 @@
 //! What the suite found, and what it scores.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -36,9 +36,8 @@ pub(crate) struct Verdict {
 /// The suite leaves a folder with `checks.json` for every scenario it ran.
 pub(crate) fn read(folder: &Path, leg: Leg) -> Result<BTreeMap<String, Outcome>> {
     let mut outcomes = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("no results in `{}`", folder.display()))? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for path in entries(folder)? {
+        let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
         let (Some(scenario), Ok(text)) =
             (scenario(&name, leg), std::fs::read_to_string(path.join("checks.json")))
         else {
@@ -58,6 +57,16 @@ pub(crate) fn read(folder: &Path, leg: Leg) -> Result<BTreeMap<String, Outcome>>
         outcomes.insert(scenario.to_owned(), outcome);
     }
     Ok(outcomes)
+}
+
+/// Everything in a folder and in the folder `auth` inside it, where scenarios of that name are.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let list = |folder: &Path| -> std::io::Result<Vec<PathBuf>> {
+        std::fs::read_dir(folder)?.map(|it| Ok(it?.path())).collect()
+    };
+    let mut all = list(folder).with_context(|| format!("no results in `{}`", folder.display()))?;
+    all.extend(list(&folder.join("auth")).unwrap_or_default());
+    Ok(all)
 }
 
 fn text_of(value: &Value) -> &str {
@@ -147,6 +156,7 @@ not_scored:\n  - scenario: auth/x\n    leg: client\n    reason: extension\n  - s
         let time = "2026-11-15T08-59-03-546Z";
         assert_eq!(scenario(&format!("server-tools-list-{time}"), Leg::Server), Some("tools-list"));
         assert_eq!(scenario(&format!("sse-retry-{time}"), Leg::Client), Some("sse-retry"));
+        assert_eq!(scenario(&format!("auth/dpop-{time}"), Leg::Client), Some("auth/dpop"));
         assert_eq!(scenario("hub.log", Leg::Server), None);
         assert_eq!(scenario("server-x", Leg::Server), None);
     }

@@ -44,6 +44,7 @@ async fn app() -> Arc<App> {
         body_limit: 1024,
         idle: Duration::from_secs(300),
         reports: mpsc::unbounded_channel().0,
+        tokens: None,
         now,
     });
     let owner = Caller::person(solo.person_id, Role::Admin, Profile::Double);

@@ -34,11 +34,22 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
             body: None,
             challenge: None,
         },
-        Some(Error::NeedsReauth { .. }) => Error::UnknownWorkspace,
+        Some(Error::OauthExchange(_)) => Error::UnknownWorkspace,
         Some(Error::UnknownWorkspace) => Error::TransportOff { kind: "stdio".into() },
         Some(Error::TransportOff { .. }) => Error::GrantMissing { slug: slug() },
         Some(Error::GrantMissing { .. }) => Error::Role { role: "admin" },
         Some(Error::Role { .. }) => Error::Denied { tool: tool() },
+        Some(Error::NeedsReauth { .. }) => {
+            Error::OauthDiscovery("this server offers no OAuth discovery".into())
+        }
+        Some(Error::OauthDiscovery(_)) => Error::OauthRegistration("HTTP 403 Forbidden: not here".into()),
+        Some(Error::OauthRegistration(_)) => {
+            Error::OauthClientMissing { issuer: "https://auth.example.com".into() }
+        }
+        Some(Error::OauthClientMissing { .. }) => Error::OauthStateUnknown,
+        Some(Error::OauthStateUnknown) => Error::OauthStateExpired,
+        Some(Error::OauthStateExpired) => Error::OauthRefused("you have not given your consent".into()),
+        Some(Error::OauthRefused(_)) => Error::OauthExchange("HTTP 400 Bad Request: {\"error\":…}".into()),
         Some(Error::Denied { .. }) => Error::Arguments { problem: "/city is not a string".into() },
         Some(Error::Arguments { .. }) => Error::Timeout { slug: slug(), ms: 60_000 },
         Some(Error::Timeout { .. }) => {

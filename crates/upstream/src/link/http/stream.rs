@@ -54,6 +54,7 @@ pub(super) async fn follow(wire: Arc<Wire>) {
                 return;
             }
             Ok(response) if !response.status().is_server_error() => return,
+            Err(failure) if failure.is_refusal() => return,
             Ok(_) | Err(_) => {}
         }
         sleep(retry.unwrap_or_else(|| pauses.next()).max(SHORTEST_PAUSE)).await;
@@ -96,6 +97,7 @@ pub(super) async fn listen(wire: Arc<Wire>, topic: Topic, ack: Ack) {
             Ok(response) if !response.status().is_server_error() => {
                 return ack.refused(web::refused(&wire.context, response).await.into_error());
             }
+            Err(failure) if failure.is_refusal() => return ack.refused(failure.into_error()),
             Ok(_) | Err(_) => {}
         }
         sleep(pauses.next()).await;

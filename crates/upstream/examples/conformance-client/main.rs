@@ -3,13 +3,15 @@
 //! The suite starts a server of its own for each scenario and runs this program with the server's URL as the last
 //! argument. What a scenario wants is mostly that everything on offer is used once; the rest is known here only.
 
+mod wallet;
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
-use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Role, View};
+use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, Role, View};
 use toolgrove_core::config::Capabilities;
 use toolgrove_core::event::{Ask, Event, Events, ListKind, Progress, Question};
 use toolgrove_core::hub::{Hub, Log};
@@ -20,9 +22,14 @@ use toolgrove_core::{CallRecord, Error, task};
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
 use toolgrove_wire::modern::Implementation;
 use toolgrove_wire::{Abilities, Raw};
+use url::Url;
 use uuid::Uuid;
 
+use wallet::Wallet;
+
 const SLUG: &str = "suite";
+/// More than any scenario allows.
+const MOST_SIGN_INS: usize = 5;
 
 #[tokio::main]
 async fn main() -> Result<(), String> {
@@ -39,11 +46,14 @@ async fn main() -> Result<(), String> {
 struct Client {
     hub: Arc<Hub<Pool, NoLog>>,
     instance: Arc<Instance>,
+    wallet: Arc<Wallet>,
+    url: Url,
 }
 
 impl Client {
     fn open(url: &str) -> Result<Self, String> {
-        let url = url.parse().map_err(|error| format!("`{url}` is not a URL: {error}"))?;
+        let url: Url = url.parse().map_err(|error| format!("`{url}` is not a URL: {error}"))?;
+        let wallet = Arc::new(Wallet::default());
         let (reports, heard) = mpsc::unbounded_channel();
         let pool = Pool::new(PoolOptions {
             // No server here is a process.
@@ -52,6 +62,7 @@ impl Client {
             body_limit: 10 << 20,
             idle: Duration::from_secs(300),
             reports,
+            tokens: Some(wallet.clone()),
             now,
         });
         let instance = Arc::new(Instance {
@@ -60,7 +71,11 @@ impl Client {
             server: Uuid::nil(),
             slug: SLUG.into(),
             server_name: SLUG.into(),
-            transport: Transport::Http(HttpReach { url, headers: Vec::new(), query: Vec::new() }),
+            transport: Transport::Http(HttpReach {
+                url: url.clone(),
+                headers: Vec::new(),
+                query: Vec::new(),
+            }),
             era: EraSetting::Auto,
             protocol: None,
             verdict: None,
@@ -71,11 +86,12 @@ impl Client {
         let hub = Arc::new(Hub::new(pool, NoLog, now, Capabilities::default()));
         hub.load([Offer::new(instance.clone())]);
         task::spawn("reports", hub.clone().follow(heard));
-        Ok(Self { hub, instance })
+        Ok(Self { hub, instance, wallet, url })
     }
 
     async fn play(&self, scenario: &str, context: &str) -> Result<(), String> {
-        let found = self.hub.refresh(&self.instance).await.map_err(|error| error.to_string())?;
+        self.wallet.enter(context);
+        let found = self.signed_in(async || self.hub.refresh(&self.instance).await).await?;
         for (_, list) in found.lists {
             list.map_err(|error| error.to_string())?;
         }
@@ -96,6 +112,7 @@ impl Client {
                 Ok(())
             }
             "json-schema-2020-12-preservation" => self.echo_schema().await,
+            it if it.starts_with("auth/") => self.use_everything().await,
             other => Err(format!("the scenario `{other}` is not known here")),
         }
     }
@@ -146,6 +163,30 @@ impl Client {
     }
 
     async fn send(&self, method: Method, params: Value) -> Result<(), String> {
+        let outcome = self.signed_in(async || self.call(method, &params).await).await;
+        let outcome = outcome.map_err(|error| format!("{params}: {error}"))?;
+        match outcome.result.get("isError").and_then(|it| it.bool()) {
+            Some(true) => Err(format!("{params}: {}", outcome.result.as_str())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does something, and signs in as often as the server says that this is what it takes.
+    async fn signed_in<T>(&self, work: impl AsyncFn() -> Result<T, Error>) -> Result<T, String> {
+        for _ in 0..MOST_SIGN_INS {
+            match work().await {
+                Err(Error::NeedsReauth { challenge, .. }) => {
+                    let challenge = challenge.unwrap_or_default();
+                    let signed_in = self.wallet.sign_in(self.hub.links().fetch(), &self.url, &challenge);
+                    signed_in.await.map_err(|error| format!("no sign-in: {error}"))?;
+                }
+                done => return done.map_err(|error| error.to_string()),
+            }
+        }
+        Err("signing in does not help".into())
+    }
+
+    async fn call(&self, method: Method, params: &Value) -> Result<Outcome, Error> {
         let abilities = [Abilities::FORM, Abilities::URL, Abilities::SAMPLING, Abilities::ROOTS];
         let call = Call {
             id: Uuid::new_v4(),
@@ -154,7 +195,7 @@ impl Client {
             door: Door::Cli,
             view: View::One { slug: SLUG.into() },
             method,
-            params: Raw::of(&params),
+            params: Raw::of(params),
             chat: "conformance".into(),
             depth: 0,
             abilities: abilities.into_iter().fold(Abilities::NONE, Abilities::with),
@@ -172,11 +213,7 @@ impl Client {
         };
         // The events end with the call.
         let (ended, ()) = tokio::join!(self.hub.call(call, events), answering);
-        let outcome = ended.map_err(|error| format!("{params}: {error}"))?;
-        match outcome.result.get("isError").and_then(|it| it.bool()) {
-            Some(true) => Err(format!("{params}: {}", outcome.result.as_str())),
-            _ => Ok(()),
-        }
+        ended
     }
 }
 
