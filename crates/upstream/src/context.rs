@@ -25,11 +25,27 @@ pub(crate) struct Context {
     pub(crate) feeds: AtomicUsize,
     /// Whether the server asks questions beside its calls' streams.
     pub(crate) beside: AtomicBool,
+    /// Whether its link is only passing through and waits for nothing.
+    pub(crate) passing: bool,
 }
 
 impl Context {
     pub(crate) fn slug(&self) -> &str {
         &self.instance.slug
+    }
+
+    /// For a link that comes and goes unnoticed: nothing it brings is news.
+    pub(crate) fn aside(&self) -> Self {
+        let reports = tokio::sync::mpsc::unbounded_channel().0;
+        Self {
+            instance: self.instance.clone(),
+            options: Arc::new(PoolOptions { reports, ..PoolOptions::clone(&self.options) }),
+            dial: self.dial.clone(),
+            tail: Arc::default(),
+            feeds: AtomicUsize::new(0),
+            beside: AtomicBool::new(false),
+            passing: true,
+        }
     }
 
     pub(crate) fn report(&self, news: News) {
@@ -132,6 +148,7 @@ pub(crate) mod tests {
             tail: Arc::default(),
             feeds: AtomicUsize::new(0),
             beside: AtomicBool::new(false),
+            passing: false,
         })
     }
 }

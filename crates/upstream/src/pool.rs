@@ -1,6 +1,7 @@
 //! Instance → link: opened when first needed, once however many wait, kept while used, closed when idle.
 
 mod entry;
+mod look;
 mod state;
 mod watched;
 
@@ -23,6 +24,7 @@ use toolgrove_wire::modern::Implementation;
 use uuid::Uuid;
 
 use self::entry::{Entry, Tries, Who};
+use self::look::Occasion;
 use self::state::Patience;
 use self::watched::Watched;
 use crate::context::Context;
@@ -143,6 +145,7 @@ impl Pool {
                 tail: self.tail(instance.id),
                 feeds: 0.into(),
                 beside: false.into(),
+                passing: false,
             }));
             let stale = entries.insert(instance.id, fresh.clone());
             (fresh, stale)
@@ -197,7 +200,12 @@ impl Links for Pool {
         loop {
             let lease = entry.link(&Who::hub(), Patience::BackOff).await?;
             match lists::list(&lease.link, kind).await {
-                Ok(items) => return Ok(items),
+                Ok(mut items) => {
+                    if kind == ListKind::Tools {
+                        entry.complete(&lease, &mut items, Occasion::List).await;
+                    }
+                    return Ok(items);
+                }
                 Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
         }
@@ -209,7 +217,13 @@ impl Links for Pool {
         loop {
             let lease = entry.link(&Who::hub(), Patience::Now).await?;
             match lists::discover(&lease.link, (self.0.options.now)()).await {
-                Ok(discovery) => return Ok(discovery),
+                Ok(mut discovery) => {
+                    let tools = discovery.lists.iter_mut().find(|it| it.0 == ListKind::Tools);
+                    if let Some((_, Ok(tools))) = tools {
+                        entry.complete(&lease, tools, Occasion::Discovery).await;
+                    }
+                    return Ok(discovery);
+                }
                 Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
         }

@@ -20,6 +20,9 @@ impl Abilities {
     pub const APPS: Self = Self(64);
     pub const TASKS: Self = Self(128);
 
+    /// Everything a legacy server may be told of.
+    pub const ALL_LEGACY: Self = Self(127);
+
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }

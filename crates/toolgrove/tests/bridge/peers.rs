@@ -291,14 +291,12 @@ async fn the_python_client_is_asked_told_and_obeyed_in_all_four_cells() {
     check_client(|| python("py_ask_client.py"), "Python").await;
 }
 
-// FIXME: the hub lists servers as a client that can be asked nothing, so these tools should be there and are not. When
-// they are, `check_cases` with `is_conditional` shows for both clients that they work.
 #[tokio::test]
-async fn what_a_server_has_only_for_clients_that_can_be_asked_is_not_listed_yet() {
-    let grove = Grove::start().await;
-    let listed = grove.hub.tools().await;
-    for case in cases() {
-        let name = format!("mcp__{}__{}", case.slug, case.tool);
-        assert_eq!(listed.contains(&name), !is_conditional(&case), "{name}");
-    }
+async fn the_typescript_client_uses_tools_that_a_server_has_only_for_those_who_can_be_asked() {
+    check_cases(&Grove::start().await, || node("ts-ask-client.mjs"), "TypeScript", is_conditional).await;
+}
+
+#[tokio::test]
+async fn the_python_client_uses_tools_that_a_server_has_only_for_those_who_can_be_asked() {
+    check_cases(&Grove::start().await, || python("py_ask_client.py"), "Python", is_conditional).await;
 }

@@ -167,11 +167,12 @@ async fn open_session(
     // Whatever it answers: a server that is unhappy will say so to the first request.
     wire.post_quietly(envelope::notification(era::INITIALIZED, None)).await;
     let http = Http::new(wire);
-    if guest.chat == HUB_CHAT || guest.abilities.can_be_asked() {
+    let can_be_asked = guest.abilities.can_be_asked() && !context.passing;
+    if guest.chat == HUB_CHAT || can_be_asked {
         http.open_stream();
     }
     // Some servers ask on that stream, and into the void before it is open.
-    if guest.abilities.can_be_asked() {
+    if can_be_asked {
         http.stream_answered().await;
     }
     Ok(Link::new(context, session, plan, Kind::Http(http)))
@@ -212,12 +213,12 @@ impl Http {
         self.wire.post_soon(vec![self.wire.speech.request(self.wire.next_id(), ask)]);
     }
 
-    /// Opens the GET stream of a legacy session unless it is open.
     /// Sends a message that has no answer, from where nothing may wait.
     pub(crate) fn notify(&self, method: &str) {
         self.wire.post_soon(vec![envelope::notification(method, None)]);
     }
 
+    /// Opens the GET stream of a legacy session unless it is open.
     pub(crate) fn open_stream(&self) {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         if stream.is_none() {

@@ -10,11 +10,12 @@ use toolgrove_core::Error;
 use toolgrove_core::event::News;
 use toolgrove_core::instance::{Era, Transport, Verdict};
 use toolgrove_core::task::spawn;
-use toolgrove_wire::Abilities;
+use toolgrove_wire::{Abilities, Raw};
 
+use super::look::{Look, Occasion, Visit};
 use super::state::{Opening, Patience, State};
 use crate::context::Context;
-use crate::era::Plan;
+use crate::era::{Plan, Trust};
 use crate::failure::Failure;
 use crate::link::http::HTTP_SSE;
 use crate::link::{self, HUB_CHAT, Key, Link};
@@ -26,6 +27,8 @@ const OWN_LINKS: usize = 8;
 pub(super) struct Entry {
     context: Arc<Context>,
     state: Mutex<State>,
+    /// What a client would see that can be asked.
+    look: Arc<Look>,
     /// One for each call that has a link to itself.
     slots: Arc<Semaphore>,
     /// Tells openings under way that nobody wants their link any more; so does its end.
@@ -88,6 +91,7 @@ impl Entry {
         Self {
             context: Arc::new(context),
             state: Mutex::new(state),
+            look: Arc::default(),
             slots: Arc::new(Semaphore::new(OWN_LINKS)),
             closing: watch::channel(false).0,
         }
@@ -286,6 +290,28 @@ impl Entry {
         }
         self.context.report(News::Open);
         Ok(link)
+    }
+
+    /// Adds to a legacy server's tools those it has only for clients that can be asked.
+    pub(super) async fn complete(&self, lease: &Lease, tools: &mut Vec<Raw>, occasion: Occasion) {
+        let session = &lease.link.session;
+        if session.era == Era::Modern {
+            return;
+        }
+        let visit = || {
+            let state = self.lock();
+            let version = match self.plan(&state) {
+                Plan::Legacy { version, .. } => version,
+                _ => session.version.clone(),
+            };
+            Visit {
+                context: self.context.clone(),
+                plan: Plan::Legacy { version, trust: Trust::Told },
+                verdict: state.verdict.clone(),
+                closing: self.closing.subscribe(),
+            }
+        };
+        self.look.complete(tools, occasion, visit).await;
     }
 
     fn key(&self, who: &Who) -> Key {

@@ -7,6 +7,7 @@ mod fixture;
 mod http;
 mod line_peer;
 mod lists;
+mod look;
 mod peer;
 mod pool;
 mod sse;
