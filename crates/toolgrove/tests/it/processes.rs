@@ -70,7 +70,7 @@ async fn busy_hub(servers: serde_json::Value) -> (Hub, BTreeSet<Process>) {
             assert!(child["structuredContent"]["pid"].is_u64(), "{child}");
         }
     }
-    servers(hub.pid(), 3).await;
+    running(hub.pid(), 3).await;
     let family = descendants(hub.pid());
     let helpers = family.iter().filter(|it| it.name == "sleep").count();
     assert_eq!(helpers, 6, "{family:?}");
@@ -78,7 +78,7 @@ async fn busy_hub(servers: serde_json::Value) -> (Hub, BTreeSet<Process>) {
 }
 
 /// So many servers run below a process, not counting shepherds and helpers, once the second look has left.
-async fn servers(pid: u32, count: usize) {
+async fn running(pid: u32, count: usize) {
     eventually(&format!("{count} servers run"), async || {
         let family = descendants(pid);
         let servers = family.iter().filter(|it| it.name != "toolgrove" && it.name != "sleep");
@@ -196,7 +196,7 @@ async fn one_process_serves_every_client() {
             let tool = if number % 2 == 0 { "mcp__s__pid" } else { "pid" };
             assert_eq!(client.call(tool, json!({})).await["structuredContent"]["pid"], pid, "{era}");
         }
-        servers(hub.pid(), 1).await;
+        running(hub.pid(), 1).await;
     }
 }
 
@@ -217,7 +217,7 @@ async fn fifty_clients_at_once_each_get_their_own_answers_from_one_process() {
         }
     }));
     tokio::join!(of_legacy, of_modern);
-    servers(hub.pid(), 1).await;
+    running(hub.pid(), 1).await;
     assert_eq!(hub.get("/api/calls?limit=1000").await.as_array().unwrap().len(), 200);
 }
 
