@@ -41,6 +41,7 @@ impl Context {
             instance: self.instance.clone(),
             options: Arc::new(PoolOptions { reports, ..PoolOptions::clone(&self.options) }),
             dial: self.dial.clone(),
+            fetch: self.fetch.clone(),
             tail: Arc::default(),
             feeds: AtomicUsize::new(0),
             beside: AtomicBool::new(false),
