@@ -16,6 +16,11 @@ const toHub: ProxyOptions = {
 };
 const proxy = { "/api": toHub, "/mcp": toHub, "/ui/login": toHub, "/ui/auth": toHub, "/oauth": toHub };
 
+/** Libraries that every page needs lie in one file; the others come with what uses them. */
+const LATER =
+  /cmdk|sonner|pragmatic-drag-and-drop|bind-event-listener|raf-schd|@babel\/runtime|@cfworker|@xyflow|@dagrejs|markdown/;
+const isShell = (id: string) => id.includes("/node_modules/") && !LATER.test(id);
+
 export default defineConfig({
   base: "/ui/",
   plugins: [react(), tailwindcss()],
@@ -27,6 +32,7 @@ export default defineConfig({
     // The hub compresses once, at build time; inlined files would defeat its content security policy.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "shell", test: isShell }] } } },
     target: "es2023",
   },
   test: {

@@ -18,19 +18,17 @@ export type Bar = {
   /** Shares of the whole, 0 to 1. */
   left: number;
   width: number;
+  ms: number;
   depth: number;
   kind: "span" | "call";
   ticks: { left: number; text: string }[];
 };
 
 const WORDS: Record<string, string> = {
-  queue: "Waited in line",
   policy: "Permission",
-  arguments: "Checked arguments",
+  queue: "Waited its turn",
   link: "Opened the link",
   server: "Server worked",
-  input: "Waited for an answer",
-  record: "Recorded",
 };
 
 /** Bars in order of their start. Everything lies within 0 and 1, whatever the clocks said. */
@@ -50,6 +48,7 @@ export function bars(total: number, spans: Span[], ticks: Tick[], nested: Nested
     key: `span ${index}`,
     label: WORDS[it.name] ?? it.name,
     detail: it.name,
+    ms: it.ms,
     ...place(it.start_ms, it.ms),
     depth: 0,
     kind: "span" as const,
@@ -59,6 +58,7 @@ export function bars(total: number, spans: Span[], ticks: Tick[], nested: Nested
     key: it.id,
     label: it.tool,
     detail: it.outcome,
+    ms: it.ms,
     ...place(it.start_ms, it.ms),
     depth: it.depth,
     kind: "call" as const,

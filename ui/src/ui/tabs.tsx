@@ -1,7 +1,7 @@
 /** Panels of which one is shown. */
 
 import { Tabs as Primitive } from "radix-ui";
-import type { ComponentProps } from "react";
+import { type ComponentProps, useEffect, useRef } from "react";
 import { cn } from "@/lib/class";
 
 export function Tabs({ className, ...props }: ComponentProps<typeof Primitive.Root>) {
@@ -9,8 +9,16 @@ export function Tabs({ className, ...props }: ComponentProps<typeof Primitive.Ro
 }
 
 export function TabsList({ className, ...props }: ComponentProps<typeof Primitive.List>) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // On a narrow page the tab that is shown may lie beyond the edge.
+    list.current
+      ?.querySelector("[data-state=active]")
+      ?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  });
   return (
     <Primitive.List
+      ref={list}
       className={cn("thin-scroll flex shrink-0 gap-1 overflow-x-auto border-b", className)}
       {...props}
     />

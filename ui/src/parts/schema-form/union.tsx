@@ -1,0 +1,71 @@
+/** Alternatives: choose one, then fill it in. */
+
+import { useId, useState } from "react";
+import type { Variant } from "@/lib/schema";
+import { initial, variantOf } from "@/lib/schema-value";
+import { Select } from "@/ui/input";
+import { Box } from "./box";
+import { useForm } from "./context";
+import type { FieldProps } from "./field-view";
+import { GroupFields } from "./group";
+import { ListFields } from "./list";
+
+export function UnionFields({
+  value,
+  path,
+  required,
+  label,
+  variants,
+}: FieldProps & { variants: Variant[] }) {
+  const { set } = useForm();
+  const id = useId();
+  const found = variantOf(variants, value);
+  const [chosen, setChosen] = useState(found);
+  // While nothing is filled in, the person's choice stands; a value speaks for itself.
+  const at = value === undefined ? chosen : found;
+  const field = variants[at]?.field;
+  const choose = (next: number) => {
+    setChosen(next);
+    const variant = variants[next]?.field;
+    set(path, variant && initial(variant, true));
+  };
+  return (
+    <>
+      <Select
+        aria-label={`Form of ${label}`}
+        value={at}
+        onChange={(event) => choose(Number(event.target.value))}
+        className="w-full"
+      >
+        {variants.map((it, index) => (
+          <option key={`${index} ${it.label}`} value={index}>
+            {it.label}
+          </option>
+        ))}
+      </Select>
+      {field?.kind === "group" ? (
+        <GroupFields properties={field.properties} value={value} path={path} />
+      ) : field?.kind === "list" ? (
+        <ListFields items={field.items} value={value} path={path} />
+      ) : (
+        field && (
+          <>
+            <label htmlFor={id} className="sr-only">
+              {label}
+            </label>
+            <Box
+              field={field}
+              value={value}
+              path={path}
+              required={required}
+              label={label}
+              id={id}
+              describedBy={undefined}
+              invalid={false}
+            />
+          </>
+        )
+      )}
+    </>
+  );
+}
