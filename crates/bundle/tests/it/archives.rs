@@ -1,0 +1,1 @@
+//! Archives that try to do more than be unpacked.

@@ -1,0 +1,1 @@
+//! From a folder or an archive to running servers, and back to nothing.
