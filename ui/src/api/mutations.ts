@@ -4,15 +4,25 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { sseEvents } from "@/lib/sse";
 import { ask, patch, post, remove } from "./http";
 import { dropInstance, dropServer, putInstance, putServer, upsert } from "./patch";
-import { authConfigsQuery, peopleQuery, tokensQuery, workspacesQuery } from "./queries";
+import {
+  authConfigsQuery,
+  browsersQuery,
+  membersQuery,
+  peopleQuery,
+  tokensQuery,
+  workspacesQuery,
+} from "./queries";
 import type {
   AuthConfig,
   AuthEntry,
   Diagnosis,
   Imported,
+  Invited,
+  Member,
   NewToken,
   Permission,
   PersonRow,
+  Preview,
   Role,
   Server,
   Step,
@@ -128,7 +138,6 @@ export type ServerChange = {
   endpoint?: string;
   protocol?: string;
   era?: string;
-  rate_limit?: { tok_per_sec: number; burst?: number } | null;
 };
 
 export function useAddServer() {
@@ -144,6 +153,13 @@ export function useChangeServer(id: string) {
   return useMutation({
     mutationFn: (change: ServerChange) => patch<Server>(`/api/mcp/servers/${id}`, change),
     onSuccess: (server) => putServer(client, server),
+  });
+}
+
+/** What an edit would lead to, without saving it. */
+export function useDryRun(id: string) {
+  return useMutation({
+    mutationFn: (change: ServerChange) => post<Preview>(`/api/mcp/servers/${id}/preview`, change),
   });
 }
 
@@ -203,14 +219,17 @@ export function useRevokeToken() {
   });
 }
 
-export function useAddPerson() {
+export function useInvite() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (body: { email: string; name: string; role: Role; password?: string }) =>
-      post<PersonRow>("/api/people", body),
-    onSuccess: (row) =>
+    mutationFn: (body: { email: string; name?: string; role: Role }) => post<Invited>("/api/people", body),
+    onSuccess: ({ invite: _, ...row }) =>
       client.setQueryData(peopleQuery.queryKey, (list) => list && upsert(list, row, (it) => it.name)),
   });
+}
+
+export function useInviteAgain(id: string) {
+  return useMutation({ mutationFn: () => post<Invited>(`/api/people/${id}/invite`) });
 }
 
 export function useChangePerson(id: string) {
@@ -240,5 +259,49 @@ export function useChangeWorkspace(id: string) {
     mutationFn: (change: WorkspaceChange) => patch<Workspace>(`/api/workspaces/${id}`, change),
     onSuccess: (row) =>
       client.setQueryData(workspacesQuery.queryKey, (list) => list && upsert(list, row, (it) => it.name)),
+  });
+}
+
+export function useAddWorkspace() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { name: string }) => post<Workspace>("/api/workspaces", body),
+    onSuccess: (row) =>
+      client.setQueryData(workspacesQuery.queryKey, (list) => list && upsert(list, row, (it) => it.name)),
+  });
+}
+
+export function usePutMember(workspaceId: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { email?: string; person_id?: string; role?: Role }) =>
+      post<Member[]>(`/api/workspaces/${workspaceId}/members`, body),
+    onSuccess: (list) => client.setQueryData(membersQuery(workspaceId).queryKey, list),
+  });
+}
+
+export function useRemoveMember(workspaceId: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (personId: string) => remove(`/api/workspaces/${workspaceId}/members/${personId}`),
+    onSuccess: (_, personId) =>
+      client.setQueryData(membersQuery(workspaceId).queryKey, (list) =>
+        list?.filter((it) => it.person_id !== personId),
+      ),
+  });
+}
+
+export function useEndBrowser() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => remove(`/api/sessions/${id}`),
+    onSuccess: (_, id) =>
+      client.setQueryData(browsersQuery.queryKey, (list) => list?.filter((it) => it.id !== id)),
+  });
+}
+
+export function useChangePassword() {
+  return useMutation({
+    mutationFn: (body: { current: string; new: string }) => post<void>("/api/password", body),
   });
 }

@@ -5,16 +5,19 @@ import { get, Refused } from "./http";
 import type {
   AdminLogRow,
   AuthConfig,
+  Browser,
   CallDetail,
   CallRecord,
   CallStats,
   HubStatus,
   Instance,
   LogLines,
+  Member,
   Meta,
   PersonRow,
   Preview,
   RegistryEntry,
+  SeenTool,
   Server,
   Token,
   WholeInstance,
@@ -153,3 +156,23 @@ export const adminLogQuery = queryOptions({
   queryKey: ["admin-log"],
   queryFn: ({ signal }) => get<AdminLogRow[]>("/api/admin/log", signal),
 });
+
+export const membersQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ["members", workspaceId],
+    queryFn: ({ signal }) => get<Member[]>(`/api/workspaces/${workspaceId}/members`, signal),
+  });
+
+export const browsersQuery = queryOptions({
+  queryKey: ["browsers"],
+  queryFn: ({ signal }) => get<Browser[]>("/api/sessions", signal),
+  retry: false,
+});
+
+/** The whole catalogue as one person sees it, with what they do not see and why. */
+export const seenByQuery = (personId: string) =>
+  queryOptions({
+    queryKey: ["seen-by", personId],
+    queryFn: ({ signal }) => get<SeenTool[]>(`/api/people/${personId}/catalog`, signal),
+    retry: false,
+  });

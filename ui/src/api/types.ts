@@ -47,7 +47,7 @@ export type Health = {
 export type Role = "admin" | "workspace-admin" | "member";
 export type Mode = "solo" | "team" | "cluster";
 
-export type Person = { id: string; name: string; email: string; role: Role };
+export type Person = { id: string; name: string; email: string | null; role: Role };
 
 export type HubStatus = {
   name: string;
@@ -326,38 +326,60 @@ export type Workspace = {
   id: string;
   name: string;
   phase: "alpha" | "beta" | "gamma";
-  allowlist?: string[] | null;
-  allowed_transports?: Transport[];
-  pins?: boolean;
+  /** Hosts that servers may be at; null means any. */
+  allowlist: string[] | null;
+  /** Which of these members may add. */
+  allowed_transports: ("stdio" | "unix" | "pipe")[];
+  pins: boolean;
+  /** What the caller is in it; null for an admin who is no member. */
+  role: Role | null;
 };
 
+export type Member = { person_id: string; name: string; email: string | null; role: Role };
+
 export type PersonRow = Person & {
+  sign_in: "password" | "oidc" | "local" | "invited";
   last_seen_at: number | null;
   created_at: number;
-  sign_in: "password" | "oidc" | "local";
 };
+
+/** Somebody who was just added, and the link by which they come in. It works once. */
+export type Invited = PersonRow & { invite: { url: string; expires_at: number } };
 
 export type Token = {
   id: string;
   name: string;
-  person?: string;
   names_profile: "double" | "single";
+  /** The instances it may use; null means all. */
   grants: { instance_id: string; slug: string }[] | null;
   created_at: number;
   last_used_at: number | null;
-  revoked_at: number | null;
 };
 
 /** A token right after it was made: the only time its text is known. */
 export type NewToken = Token & { token: string };
 
+/** A browser in which the caller is signed in. */
+export type Browser = {
+  id: string;
+  agent: string;
+  current: boolean;
+  last_seen_at: number;
+  expires_at: number;
+  created_at: number;
+};
+
 export type AdminLogRow = {
   id: string;
   at: number;
-  person: string;
+  person_id: string;
+  person: string | null;
   action: string;
   subject: string;
   detail: Json;
 };
+
+/** A tool as another person would see it, or why they would not. */
+export type SeenTool = { server: string; tool: string; public_name: string | null; reason: string | null };
 
 export type LogLines = { slug: string; lines: string[] };
