@@ -17,6 +17,7 @@ use url::Url;
 
 use crate::import::Entry;
 use crate::name::Profile;
+use crate::net::Exception;
 use crate::{Error, Secret};
 
 pub use keys::{KEYS, Key};
@@ -105,8 +106,8 @@ pub struct Sources {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Net {
-    /// Private hosts and networks that servers added by others than an admin may point to.
-    pub allow_private: Vec<String>,
+    /// What the hub may connect to although it is not public; asked only where several people share a hub.
+    pub allow_private: Vec<Exception>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

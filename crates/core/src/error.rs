@@ -76,6 +76,10 @@ pub enum Error {
     OauthRefused(String),
     #[error("token exchange failed: {0}")]
     OauthExchange(String),
+    #[error("`{host}` is not on the allowlist of this workspace")]
+    HostNotAllowed { host: String },
+    #[error("`{host}` is not at a public address")]
+    PrivateAddress { host: String },
 
     #[error("you may not call `{tool}`")]
     Denied { tool: String },
@@ -160,6 +164,8 @@ impl Error {
             Self::OauthStateExpired => "oauth.state-expired",
             Self::OauthRefused(_) => "oauth.refused",
             Self::OauthExchange(_) => "oauth.exchange",
+            Self::HostNotAllowed { .. } => "workspace.host",
+            Self::PrivateAddress { .. } => "net.private",
             Self::Denied { .. } => "call.denied",
             Self::Arguments { .. } => "call.arguments",
             Self::Timeout { .. } => "call.timeout",
@@ -207,6 +213,8 @@ impl Error {
             Self::TransportOff { .. } => "ask an admin to add it, or to allow it in the workspace".into(),
             Self::GrantMissing { .. } => "use a token with a grant for it, or one without grants".into(),
             Self::Role { .. } => "ask an admin".into(),
+            Self::HostNotAllowed { .. } => "ask an admin to add it to the allowlist".into(),
+            Self::PrivateAddress { .. } => "an admin can let it through with `[net] allow_private`".into(),
             Self::Timeout { slug, .. } | Self::Unreachable { slug, .. } | Self::Garbled { slug, .. } => {
                 format!("run `toolgrove doctor {slug}`")
             }
@@ -239,6 +247,8 @@ impl Error {
             | Self::TransportOff { .. }
             | Self::GrantMissing { .. }
             | Self::Role { .. }
+            | Self::HostNotAllowed { .. }
+            | Self::PrivateAddress { .. }
             | Self::Denied { .. }
             | Self::AuthOrigin => 403,
             Self::UnknownTool { .. }

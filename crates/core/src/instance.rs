@@ -8,6 +8,7 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::Secret;
+use crate::net::Allowlist;
 
 /// Everything a link needs to know. Immutable: a change makes a new one, and links of the old one are closed.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct Instance {
     /// The server's name, which may also stand in the slug's place in a tool name.
     pub server_name: String,
     pub transport: Transport,
+    /// Where its server may be: the allowlist of the workspace.
+    pub hosts: Allowlist,
     pub era: EraSetting,
     /// A pinned revision: sent as it is, without a probe.
     pub protocol: Option<String>,
@@ -55,6 +58,17 @@ impl Transport {
             Self::Unix(_) => "unix",
             Self::Impossible { kind, .. } => kind,
         }
+    }
+
+    /// Everything a link sends in confidence.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let (first, second): (&[_], &[_]) = match self {
+            Self::Http(reach) | Self::Sse(reach) => (&reach.headers, &reach.query),
+            Self::Stdio(command) => (&command.env, &[]),
+            Self::Unix(reach) => (&reach.headers, &[]),
+            Self::Impossible { .. } => (&[], &[]),
+        };
+        first.iter().chain(second).map(|it| &it.1)
     }
 }
 

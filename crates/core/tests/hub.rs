@@ -155,6 +155,7 @@ fn instance(person: Uuid, slug: &str, server_name: &str, switch: Switch) -> Inst
             headers: vec![],
             query: vec![],
         }),
+        hosts: toolgrove_core::net::Allowlist::Any,
         era: EraSetting::Auto,
         protocol: None,
         verdict: None,

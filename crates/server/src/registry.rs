@@ -6,13 +6,14 @@ mod files;
 mod paste;
 pub mod rows;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use toolgrove_core::call::{Caller, Discovery, Links};
 use toolgrove_core::instance::Instance;
+use toolgrove_core::net::Allowlist;
 use toolgrove_core::offer::{Offer, Permission, Tool};
 use toolgrove_core::{Error, name};
 use toolgrove_store::{InstanceRow, ServerRow, StoreError, Switch, ToolRow, ToolSetting};
@@ -124,6 +125,31 @@ impl App {
         Ok(self.hub.put(offer))
     }
 
+    /// Brings everything of a workspace in step after its allowlist changed. Open links are closed.
+    pub async fn reload_workspace(self: &Arc<Self>, workspace: Uuid) -> Result<(), Error> {
+        let servers = self.store.all_servers().await.map_err(store_error)?;
+        let inside: HashSet<Uuid> =
+            servers.iter().filter(|it| it.workspace_id == Some(workspace)).map(|it| it.id).collect();
+        for row in self.store.all_instances().await.map_err(store_error)? {
+            if inside.contains(&row.server_id) {
+                self.reload(row.person_id, row.id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the servers of a workspace may be. What is in no workspace was put there by an admin and may be anywhere.
+    async fn hosts(&self, workspace: Option<Uuid>) -> Result<Allowlist, StoreError> {
+        let Some(workspace) = workspace else { return Ok(Allowlist::Any) };
+        let row = self.store.workspace(workspace).await?;
+        Ok(Allowlist::stored(row.and_then(|it| it.allowlist).as_ref()))
+    }
+
+    fn around(&self, hosts: Allowlist, revision: u64) -> rows::Surroundings {
+        let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
+        rows::Surroundings { env: self.env, hosts, timeout, revision }
+    }
+
     /// An instance's offer as the store has it, everything that is still being written included.
     async fn stored_offer(
         &self,
@@ -145,8 +171,8 @@ impl App {
         revision: u64,
     ) -> Result<Offer, StoreError> {
         let credentials = self.store.credentials_of(row.id).await?;
-        let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
-        let instance = rows::instance(server, row, &credentials, self.env, timeout, revision);
+        let hosts = known.hosts(self, server.workspace_id).await?;
+        let instance = rows::instance(server, row, &credentials, self.around(hosts, revision));
         let mut offer = Offer::new(Arc::new(instance));
         if let Some(about) = &row.capabilities {
             let part = |key: &str| about.get(key).filter(|it| !it.is_null());
@@ -227,8 +253,9 @@ impl App {
     /// Asks a server that nobody uses yet, over a link that is closed again.
     pub async fn try_server(&self, person: Uuid, server: &ServerRow) -> Result<Discovery, Error> {
         let row = InstanceRow::new(person, server.id, &name::slug_from_name(&server.name));
-        let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
-        let instance = Arc::new(rows::instance(server, &row, &[], self.env, timeout, next_revision()));
+        let hosts = self.hosts(server.workspace_id).await.map_err(store_error)?;
+        let around = self.around(hosts, next_revision());
+        let instance = Arc::new(rows::instance(server, &row, &[], around));
         let found = self.hub.links().discover(&instance).await;
         self.hub.links().close(instance.id).await;
         found
@@ -247,9 +274,20 @@ struct Known {
     tools: HashMap<Uuid, Vec<ToolRow>>,
     lists: HashMap<Uuid, Vec<toolgrove_store::ListRow>>,
     settings: HashMap<Uuid, Vec<ToolSetting>>,
+    hosts: HashMap<Uuid, Allowlist>,
 }
 
 impl Known {
+    async fn hosts(&mut self, app: &App, workspace: Option<Uuid>) -> Result<Allowlist, StoreError> {
+        let Some(id) = workspace else { return Ok(Allowlist::Any) };
+        if let Some(known) = self.hosts.get(&id) {
+            return Ok(known.clone());
+        }
+        let hosts = app.hosts(workspace).await?;
+        self.hosts.insert(id, hosts.clone());
+        Ok(hosts)
+    }
+
     async fn read(&mut self, app: &App, person: Uuid) -> Result<(), StoreError> {
         for it in app.store.all_tools_of_person(person).await? {
             self.tools.entry(it.instance_id).or_default().push(it);

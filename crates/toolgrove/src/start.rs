@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::config::Mode;
 use toolgrove_core::hub::Hub;
+use toolgrove_core::net::Guard;
 use toolgrove_core::{Config, Error, Secret, meter, task};
 use toolgrove_server::{App, Gate, Memory};
 use toolgrove_store::{SecretBox, Store};
@@ -87,6 +88,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         reports,
         tokens: None,
         now,
+        guard: Guard::of(&config),
     });
     let hub = Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities));
     task::spawn("reports", hub.clone().follow(heard));

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use toolgrove_core::Error;
 use toolgrove_core::event::{News, Report};
 use toolgrove_core::instance::Instance;
+use toolgrove_core::redact::redact;
 
 use crate::log_tail::LogTail;
 use crate::pool::PoolOptions;
@@ -51,6 +52,10 @@ impl Context {
 
     pub(crate) fn report(&self, news: News) {
         // A hub that is shutting down reads no reports.
+        let news = match news {
+            News::Lost(error) => News::Lost(redact(error, &self.instance)),
+            news => news,
+        };
         let _ = self.options.reports.send(Report { instance: self.instance.id, news });
     }
 
@@ -109,6 +114,7 @@ impl Drop for LiveFeed {
 #[cfg(test)]
 pub(crate) mod tests {
     use toolgrove_core::instance::{EraSetting, Switch, Transport};
+    use toolgrove_core::net::{Allowlist, Guard};
     use toolgrove_wire::modern::Implementation;
     use uuid::Uuid;
 
@@ -125,6 +131,7 @@ pub(crate) mod tests {
             reports: tokio::sync::mpsc::unbounded_channel().0,
             tokens: None,
             now: || 0,
+            guard: Guard::Open,
         };
         let instance = Instance {
             id: Uuid::nil(),
@@ -133,6 +140,7 @@ pub(crate) mod tests {
             slug: "s".into(),
             server_name: "s".into(),
             transport: Transport::Impossible { kind: "test", problem: String::new() },
+            hosts: Allowlist::Any,
             era: EraSetting::Auto,
             protocol: None,
             verdict: None,
@@ -140,7 +148,7 @@ pub(crate) mod tests {
             switch: Switch::On,
             revision: 1,
         };
-        let dial = Arc::new(Dial::new());
+        let dial = Arc::new(Dial::new(Guard::Open));
         Arc::new(Context {
             instance: Arc::new(instance),
             options: Arc::new(options),

@@ -1,12 +1,11 @@
 //! Walks the way to a server step by step, so that a person sees at which step it ends and what to do there.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use hyper_rustls::HttpsConnectorBuilder;
-use hyper_util::client::legacy::connect::HttpConnector;
 use serde::Serialize;
-use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{Instant, timeout};
 use toolgrove_core::Error;
 use toolgrove_core::call::Discovery;
@@ -14,6 +13,9 @@ use toolgrove_core::event::ListKind;
 use toolgrove_core::instance::{Command, Era, Instance, Transport};
 use tower_service::Service;
 use url::Url;
+
+use crate::Pool;
+use crate::web::{Dial, NOT_PUBLIC, cause};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -27,9 +29,14 @@ pub struct Step {
 }
 
 /// The steps before anything is said: is there something to talk to?
-pub async fn way(instance: &Instance) -> Vec<Step> {
+pub async fn way(pool: &Pool, instance: &Instance) -> Vec<Step> {
     match &instance.transport {
-        Transport::Http(reach) | Transport::Sse(reach) => way_to(&reach.url).await,
+        Transport::Http(reach) | Transport::Sse(reach) => {
+            match instance.hosts.check(reach.url.host_str().unwrap_or_default()) {
+                Ok(()) => way_to(pool.dial(), &reach.url).await,
+                Err(error) => vec![Step { name: "allowlist", ok: false, detail: error.to_string(), ms: 0 }],
+            }
+        }
         Transport::Stdio(command) => vec![program(command)],
         Transport::Unix(reach) => vec![step("socket", async { open_socket(&reach.path).await }).await],
         Transport::Impossible { problem, .. } => {
@@ -38,43 +45,40 @@ pub async fn way(instance: &Instance) -> Vec<Step> {
     }
 }
 
-async fn way_to(url: &Url) -> Vec<Step> {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+async fn way_to(dial: &Dial, url: &Url) -> Vec<Step> {
+    let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or(80);
+    let mut places: Vec<SocketAddr> = Vec::new();
     let mut steps = vec![
         step("DNS", async {
-            let found = lookup_host((host.as_str(), port)).await.map_err(|it| it.to_string())?;
-            let addresses: Vec<_> = found.map(|it| it.ip().to_string()).collect();
-            if addresses.is_empty() {
-                Err(format!("`{host}` has no address"))
-            } else {
-                Ok(addresses.join(", "))
-            }
+            places = dial.resolver().resolve(host).await.map_err(|it| cause(&*it))?;
+            let addresses: Vec<_> = places.iter().map(|it| it.ip().to_string()).collect();
+            Ok(addresses.join(", "))
         })
         .await,
     ];
     if steps[0].ok {
+        for place in &mut places {
+            place.set_port(port);
+        }
         steps.push(
             step("TCP", async {
-                let stream = TcpStream::connect((host.as_str(), port)).await.map_err(|it| it.to_string())?;
+                let stream = TcpStream::connect(&places[..]).await.map_err(|it| it.to_string())?;
                 stream.peer_addr().map(|it| format!("connected to {it}")).map_err(|it| it.to_string())
             })
             .await,
         );
     }
     if steps.iter().all(|it| it.ok) && url.scheme() == "https" {
-        steps.push(step("TLS", handshake(url)).await);
+        steps.push(step("TLS", handshake(dial, url)).await);
     }
     steps
 }
 
-async fn handshake(url: &Url) -> Result<String, String> {
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    let builder = HttpsConnectorBuilder::new().with_native_roots().map_err(|it| it.to_string())?;
-    let mut connector = builder.https_only().enable_http1().wrap_connector(connector);
-    let uri = url.as_str().parse().map_err(|it: http::uri::InvalidUri| it.to_string())?;
-    connector.call(uri).await.map_err(|it| it.to_string())?;
+async fn handshake(dial: &Dial, url: &Url) -> Result<String, String> {
+    let place = format!("https://{}", url.authority());
+    let uri = place.parse().map_err(|it: http::uri::InvalidUri| it.to_string())?;
+    dial.tls()?.call(uri).await.map_err(|it| it.to_string())?;
     Ok("certificate is trusted".into())
 }
 
@@ -159,6 +163,10 @@ pub fn advice(instance: &Instance, steps: &[Step]) -> String {
     };
     match failed.name {
         "setup" => failed.detail.clone(),
+        "allowlist" => "ask an admin to add the host to the allowlist of the workspace".into(),
+        "DNS" if failed.detail.ends_with(NOT_PUBLIC) => {
+            "an admin can let it through with `[net] allow_private`".into()
+        }
         "DNS" => "check the host name in the server's URL, and whether this machine can look up names".into(),
         "TCP" => "start the server, or check host and port in its URL".into(),
         "TLS" => {

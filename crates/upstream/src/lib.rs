@@ -11,6 +11,7 @@ mod dotenv;
 mod era;
 mod failure;
 mod feed;
+mod fetch;
 mod link;
 mod lists;
 mod log_tail;
@@ -21,5 +22,6 @@ pub mod shepherd;
 mod speech;
 mod web;
 
+pub use fetch::{Bounds, Fetch, FetchError, Fetched};
 pub use pool::{Pool, PoolOptions, ShepherdCommand};
 pub use web::fetch::{Fetch, Fetched, Unfetched};

@@ -18,6 +18,7 @@ use toolgrove_core::Error;
 use toolgrove_core::call::{Discovery, Links, Outgoing, Watching};
 use toolgrove_core::event::{Events, ListKind, Report};
 use toolgrove_core::instance::Instance;
+use toolgrove_core::net::Guard;
 use toolgrove_core::task::spawn;
 use toolgrove_wire::Raw;
 use toolgrove_wire::modern::Implementation;
@@ -51,6 +52,8 @@ pub struct PoolOptions {
     pub tokens: Option<Arc<dyn Tokens>>,
     /// The time, in Unix milliseconds.
     pub now: fn() -> i64,
+    /// Which addresses may be connected to.
+    pub guard: Guard,
 }
 
 /// How the hub runs itself as a shepherd: `program args… -- server args…`.
@@ -79,7 +82,7 @@ struct Inner {
 
 impl Pool {
     pub fn new(options: PoolOptions) -> Self {
-        let dial = Arc::new(Dial::new());
+        let dial = Arc::new(Dial::new(options.guard.clone()));
         let agent = format!("{}/{}", options.client.name, options.client.version);
         Self(Arc::new(Inner {
             options: Arc::new(options),
@@ -95,6 +98,10 @@ impl Pool {
     /// The way out for everything that is no call.
     pub fn fetch(&self) -> &Fetch {
         &self.0.fetch
+    }
+
+    pub(crate) fn dial(&self) -> &Arc<Dial> {
+        &self.0.dial
     }
 
     /// The last lines an instance's process wrote to stderr, over all its starts.

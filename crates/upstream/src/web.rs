@@ -1,11 +1,13 @@
 //! HTTP as every link of that family needs it: where to send, with which headers, and what an answer means.
 
 mod answer;
+mod connect;
 mod dial;
 pub(crate) mod fetch;
 
 pub(crate) use answer::{EventStream, Kind, collect, collect_text, kind, refused};
-pub(crate) use dial::{Carrier, Dial};
+pub(crate) use connect::NOT_PUBLIC;
+pub(crate) use dial::{Carrier, Dial, cause, refused_host};
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,14 +40,16 @@ pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stre
 /// How often a redirect inside one origin is followed.
 const REDIRECTS: usize = 3;
 
-/// One URL of a server and the person's own headers, which go with every request.
+/// One URL of a server and the person's own headers and parameters, which go with every request.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     context: Arc<Context>,
     carrier: Carrier,
+    /// Without the person's parameters, so that it may be spoken of.
     url: Url,
     uri: Uri,
     headers: HeaderMap,
+    query: Arc<[(String, Secret)]>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -59,14 +63,10 @@ impl Endpoint {
     pub(crate) fn of(context: &Arc<Context>, reach: &HttpReach) -> Result<Self, Error> {
         let mut url = reach.url.clone();
         url.set_fragment(None);
-        if !reach.query.is_empty() {
-            let mut pairs = url.query_pairs_mut();
-            for (key, value) in &reach.query {
-                pairs.append_pair(key, value.reveal());
-            }
-        }
         let carrier = context.dial.carrier(&url).map_err(|cause| context.unreachable(cause))?;
-        Self::new(context, carrier, url, &reach.headers)
+        let endpoint = Self::new(context, carrier, url, &reach.headers, &reach.query)?;
+        endpoint.check_host(&endpoint.url)?;
+        Ok(endpoint)
     }
 
     /// HTTP over a unix socket.
@@ -78,7 +78,7 @@ impl Endpoint {
         let url = Url::parse("http://localhost").and_then(|it| it.join(path));
         let url =
             url.map_err(|it| Error::ServerConfig(format!("`{path}` is not a path on a socket: {it}")))?;
-        Self::new(context, Carrier::unix(reach.path.clone()), url, &reach.headers)
+        Self::new(context, Carrier::unix(reach.path.clone()), url, &reach.headers, &[])
     }
 
     fn new(
@@ -86,6 +86,7 @@ impl Endpoint {
         carrier: Carrier,
         url: Url,
         own: &[(String, Secret)],
+        query: &[(String, Secret)],
     ) -> Result<Self, Error> {
         let mut headers = HeaderMap::with_capacity(own.len() + 4);
         let client = &context.options.client;
@@ -103,8 +104,8 @@ impl Endpoint {
                 named.push(name);
             }
         }
-        let uri = uri(&url)?;
-        Ok(Self { context: context.clone(), carrier, url, uri, headers })
+        let uri = uri(&url, query)?;
+        Ok(Self { context: context.clone(), carrier, url, uri, headers, query: query.into() })
     }
 
     /// Another URL of the same server, as the server names it.
@@ -113,10 +114,19 @@ impl Endpoint {
         let url =
             url.map_err(|it| self.context.garbled(format!("its endpoint `{reference}` is not a URL: {it}")))?;
         if url.origin() != self.url.origin() {
-            return Err(self.context.garbled(format!("its endpoint `{url}` is on another origin")));
+            let origin = url.origin().ascii_serialization();
+            return Err(self.context.garbled(format!("its endpoint is on another origin ({origin})")));
         }
-        let uri = uri(&url)?;
+        let uri = uri(&url, &self.query)?;
         Ok(Self { url, uri, ..self.clone() })
+    }
+
+    /// Whether the workspace lets its servers be there. A socket is nowhere.
+    fn check_host(&self, url: &Url) -> Result<(), Error> {
+        match self.carrier {
+            Carrier::Unix(_) => Ok(()),
+            _ => self.context.instance.hosts.check(url.host_str().unwrap_or_default()),
+        }
     }
 
     /// The headers of every request of a link, to be cloned for each.
@@ -175,13 +185,14 @@ impl Endpoint {
         for _ in 0..REDIRECTS {
             let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
             let Some(Ok(next)) = location.map(|it| url.join(it)) else { return Ok(response) };
+            self.check_host(&next)?;
             if next.origin() != self.url.origin() {
                 let origin = next.origin().ascii_serialization();
                 let cause =
                     format!("it redirects to another origin ({origin}); set that URL if you trust it");
                 return Err(self.context.unreachable(cause).into());
             }
-            response = self.send_to(uri(&next)?, sent).await?;
+            response = self.send_to(uri(&next, &self.query)?, sent).await?;
             if !response.status().is_redirection() {
                 return Ok(response);
             }
@@ -202,8 +213,11 @@ impl Endpoint {
             request.headers_mut().insert(AUTHORIZATION, token.clone());
         }
         self.carrier.send(request).await.map_err(|error| {
+            if let Some(host) = refused_host(&error) {
+                return Failure::Final(Error::PrivateAddress { host });
+            }
             let never_sent = error.is_connect();
-            let error = self.context.unreachable(dial::cause(&error));
+            let error = self.context.unreachable(cause(&error));
             // Without a connection nothing was sent, and another try would fail the same way.
             if never_sent { Failure::Final(error) } else { Failure::Lost(error) }
         })
@@ -242,8 +256,14 @@ impl<'a> Head<'a> {
     }
 }
 
-fn uri(url: &Url) -> Result<Uri, Error> {
+/// What is sent: the URL with the person's parameters, unless the server has put them there itself.
+fn uri(url: &Url, query: &[(String, Secret)]) -> Result<Uri, Error> {
     let mut url = url.clone();
+    for (key, value) in query {
+        if !url.query_pairs().any(|it| it.0 == *key && it.1 == value.reveal()) {
+            url.query_pairs_mut().append_pair(key, value.reveal());
+        }
+    }
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.as_str().parse().map_err(|_| {
@@ -276,4 +296,10 @@ fn own_header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), E
     };
     value.set_sensitive(true);
     Ok((header, value))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    pub(crate) use super::connect::Lookup;
+    pub(crate) use super::connect::tests::{Script, guard};
 }

@@ -23,7 +23,7 @@ pub const KEYS: &[Key] = &[
     key("sources.registry", "", "Another MCP registry than the official one."),
     key("sources.github", "", "Another GitHub API than the public one."),
     key("sources.ca_file", "", "A PEM file of further certificate authorities."),
-    key("net.allow_private", "[]", "Private hosts and networks that servers may be at."),
+    key("net.allow_private", "[]", "What is not public and may be connected to all the same in team mode: hosts, `*.domains`, addresses, networks."),
     key("store.url", "", "A SQLite file, or `postgres://…`; may hold `${env:X}`. A file in the data folder when absent."),
     key("cluster.valkey", "", "The Valkey or Redis that replicas share; may hold `${env:X}`."),
     key("names.profile", r#""double""#, "The tool names that lists show: `double` (`mcp__s__t`) or `single` (`mcp_s__t`)."),

@@ -17,6 +17,7 @@ use super::{
 use crate::Secret;
 use crate::import::{self, Entry, resolve};
 use crate::name::Profile;
+use crate::net::Exception;
 
 type Text = Option<Spanned<String>>;
 
@@ -142,7 +143,7 @@ impl Reader<'_> {
                 github: self.url("sources.github", raw.sources.github)?,
                 ca_file: self.path("sources.ca_file", raw.sources.ca_file)?,
             },
-            net: Net { allow_private: self.texts("net.allow_private", raw.net.allow_private)? },
+            net: Net { allow_private: self.exceptions(raw.net.allow_private)? },
             store_url: self.with_secrets("store.url", raw.store.url)?,
             valkey: self.with_secrets("cluster.valkey", raw.cluster.valkey)?,
             names: raw.names.profile,
@@ -227,6 +228,19 @@ impl Reader<'_> {
             }
             typed => Ok(typed.map(Spanned::into_inner)),
         }
+    }
+
+    fn exceptions(&self, typed: Vec<Spanned<String>>) -> Result<Vec<Exception>, String> {
+        let read = |it: Spanned<String>| {
+            let text = self.plain("net.allow_private", Some(it.clone()))?.unwrap_or_default();
+            Exception::parse(&text).ok_or_else(|| {
+                let problem = format!(
+                    "`{text}` is not a host, a `*.domain`, an address or a network such as `10.0.0.0/8`"
+                );
+                self.at(&it, &problem)
+            })
+        };
+        typed.into_iter().map(read).collect()
     }
 
     fn texts(&self, key: &str, typed: Vec<Spanned<String>>) -> Result<Vec<String>, String> {

@@ -117,6 +117,7 @@ fn tab_instance() -> Instance {
         slug: "tabs".into(),
         server_name: "tabs".into(),
         transport: Transport::Impossible { kind: "tab", problem: "no browser".into() },
+        hosts: toolgrove_core::net::Allowlist::Any,
         era: EraSetting::Auto,
         protocol: None,
         verdict: None,

@@ -281,7 +281,7 @@ pub async fn doctor(
     Path(id): Path<String>,
 ) -> Answer<Json<Value>> {
     let (row, offer) = find(&app, &caller, &id).await?;
-    let mut steps = toolgrove_upstream::doctor::way(&offer.instance).await;
+    let mut steps = toolgrove_upstream::doctor::way(app.hub.links(), &offer.instance).await;
     if steps.iter().all(|it| it.ok) {
         app.hub.links().close(offer.instance.id).await;
         let found = app.refresh(&offer.instance).await;

@@ -1,7 +1,6 @@
 //! Paste: JSON text → servers that were asked for their tools before they are kept.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use serde::{Deserialize, Serialize};
@@ -121,12 +120,11 @@ impl App {
         mut rows: toolgrove_store::Entry,
         save_anyway: bool,
     ) -> Result<Added, Error> {
-        let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
         let is_new = self.store.server(rows.server.id).await.map_err(store_error)?.is_none();
         let revision = super::next_revision();
-        let instance =
-            rows::instance(&rows.server, &rows.instance, &rows.credentials, self.env, timeout, revision);
-        let instance = Arc::new(instance);
+        let hosts = self.hosts(rows.server.workspace_id).await.map_err(store_error)?;
+        let around = self.around(hosts, revision);
+        let instance = Arc::new(rows::instance(&rows.server, &rows.instance, &rows.credentials, around));
         let found = if entry.enabled { Some(self.hub.links().discover(&instance).await) } else { None };
         let mut warning = None;
         let tools = match &found {

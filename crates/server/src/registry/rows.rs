@@ -10,6 +10,7 @@ use toolgrove_core::import::{self, Entry, EntryTransport, Framing, PIPE_NEEDS_WI
 use toolgrove_core::instance::{
     Command, HttpReach, Instance, Switch, Transport, UnixFraming, UnixReach, Verdict,
 };
+use toolgrove_core::net::Allowlist;
 use toolgrove_core::{Secret, name};
 use toolgrove_store::{AuthConfigRow, InstanceRow, ServerRow};
 use uuid::Uuid;
@@ -80,15 +81,24 @@ pub fn entry(server: &ServerRow, credentials: &[(String, Secret)]) -> Result<Ent
     Ok(entry)
 }
 
+/// What an instance gets from the hub it is in.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// Looks up variables.
+    pub env: fn(&str) -> Option<String>,
+    pub hosts: Allowlist,
+    pub timeout: Duration,
+    pub revision: u64,
+}
+
 /// The instance links work with. Variables are resolved now; one that is not set makes it unreachable, by name.
 pub fn instance(
     server: &ServerRow,
     row: &InstanceRow,
     credentials: &[(String, Secret)],
-    env: impl Fn(&str) -> Option<String>,
-    timeout: Duration,
-    revision: u64,
+    around: Surroundings,
 ) -> Instance {
+    let Surroundings { env, hosts, timeout, revision } = around;
     let resolved = entry(server, credentials).and_then(|entry| transport(&entry.transport, &env));
     let transport = resolved
         .unwrap_or_else(|problem| Transport::Impossible { kind: kind_word(&server.transport), problem });
@@ -99,6 +109,7 @@ pub fn instance(
         slug: row.slug.clone(),
         server_name: server.name.clone(),
         transport,
+        hosts,
         era: serde_json::from_value(server.era.clone().into()).unwrap_or_default(),
         protocol: server.protocol.clone(),
         verdict: server.era_verdict.clone().and_then(|it| serde_json::from_value::<Verdict>(it).ok()),

@@ -64,6 +64,7 @@ impl Client {
             reports,
             tokens: Some(wallet.clone()),
             now,
+            guard: toolgrove_core::net::Guard::Open,
         });
         let instance = Arc::new(Instance {
             id: Uuid::from_u128(1),
@@ -76,6 +77,7 @@ impl Client {
                 headers: Vec::new(),
                 query: Vec::new(),
             }),
+            hosts: toolgrove_core::net::Allowlist::Any,
             era: EraSetting::Auto,
             protocol: None,
             verdict: None,

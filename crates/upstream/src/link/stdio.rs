@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use toolgrove_core::Error;
 use toolgrove_core::event::News;
 use toolgrove_core::instance::Command;
+use toolgrove_core::redact::redact_text;
 use toolgrove_core::task::spawn;
 use toolgrove_wire::Abilities;
 
@@ -204,6 +205,7 @@ fn keep_line(context: &Context, line: &[u8], last: &Mutex<Option<String>>) {
     if line.trim().is_empty() {
         return;
     }
+    let line = redact_text(line, &context.instance);
     tracing::info!(target: "server", server = context.slug(), "{line}");
     // Node ends every crash with its version, which explains nothing.
     if !line.starts_with("Node.js v") {

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use toolgrove_core::Error;
 use toolgrove_core::event::News;
 use toolgrove_core::instance::{Era, Transport, Verdict};
+use toolgrove_core::redact::redact;
 use toolgrove_core::task::spawn;
 use toolgrove_wire::{Abilities, Raw};
 
@@ -257,6 +258,7 @@ impl Entry {
         let link = match opened {
             Ok(link) => Arc::new(link),
             Err(error) => {
+                let error = redact(error, &self.context.instance);
                 state.note_failure(error.clone());
                 if state.is_empty() {
                     self.context.report(News::Lost(error.clone()));
@@ -357,7 +359,7 @@ impl Entry {
             Failure::Untaken(_) => (&mut tries.untaken, Blame::Link),
             Failure::OtherEra(_) => (&mut tries.untaken, Blame::Verdict),
             Failure::Lost(_) if tries.repeatable => (&mut tries.lost, Blame::Nobody),
-            _ => return Err(failure.into_error()),
+            _ => return Err(redact(failure.into_error(), &self.context.instance)),
         };
         self.forget(link, blame);
         match left.checked_sub(1) {
@@ -365,7 +367,7 @@ impl Entry {
                 *left = fewer;
                 Ok(())
             }
-            None => Err(failure.into_error()),
+            None => Err(redact(failure.into_error(), &self.context.instance)),
         }
     }
 

@@ -13,23 +13,26 @@ use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::client::legacy::connect::Connect;
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::UnixStream;
+use toolgrove_core::net::Guard;
 use url::Url;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+use super::connect::{CONNECT_TIMEOUT, Connector, Lookup, Refused, Resolver};
+
 /// Shorter than what proxies and servers usually keep, so that we seldom write into a connection being closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 const IDLE_PER_HOST: usize = 256;
 
-type Plain = Client<HttpConnector, Full<Bytes>>;
-type Secure = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+type Plain = Client<Connector, Full<Bytes>>;
+type Secure = Client<HttpsConnector<Connector>, Full<Bytes>>;
 
 /// All clients of a pool. Connections are shared by every instance with the same origin.
 #[derive(Debug)]
 pub(crate) struct Dial {
+    connector: Connector,
     plain: Plain,
     secure: OnceLock<Result<Secure, String>>,
 }
@@ -43,33 +46,33 @@ pub(crate) enum Carrier {
 }
 
 impl Dial {
-    pub(crate) fn new() -> Self {
-        Self { plain: client(connector()), secure: OnceLock::new() }
+    pub(crate) fn new(guard: Guard) -> Self {
+        Self::with(guard, Lookup::System)
+    }
+
+    pub(crate) fn with(guard: Guard, lookup: Lookup) -> Self {
+        let connector = Connector::new(Resolver::new(guard, lookup));
+        Self { plain: client(connector.clone()), connector, secure: OnceLock::new() }
+    }
+
+    pub(crate) fn resolver(&self) -> &Resolver {
+        self.connector.resolver()
     }
 
     pub(crate) fn carrier(&self, url: &Url) -> Result<Carrier, String> {
         if url.scheme() != "https" {
             return Ok(Carrier::Plain(self.plain.clone()));
         }
-        self.secure.get_or_init(secure).clone().map(Carrier::Secure)
+        self.secure.get_or_init(|| self.tls().map(client)).clone().map(Carrier::Secure)
     }
-}
 
-fn secure() -> Result<Secure, String> {
-    let mut connector = connector();
-    connector.enforce_http(false);
-    let builder = HttpsConnectorBuilder::new()
-        .with_native_roots()
-        .map_err(|it| format!("the certificates of this machine cannot be read: {it}"))?;
-    Ok(client(builder.https_or_http().enable_http1().wrap_connector(connector)))
-}
-
-fn connector() -> HttpConnector {
-    let mut connector = HttpConnector::new();
-    connector.set_nodelay(true);
-    connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
-    connector.set_keepalive(Some(Duration::from_secs(60)));
-    connector
+    /// Opens connections that are secure or not at all.
+    pub(crate) fn tls(&self) -> Result<HttpsConnector<Connector>, String> {
+        let builder = HttpsConnectorBuilder::new()
+            .with_native_roots()
+            .map_err(|it| format!("the certificates of this machine cannot be read: {it}"))?;
+        Ok(builder.https_only().enable_http1().wrap_connector(self.connector.clone()))
+    }
 }
 
 fn client<C: Connect + Clone>(connector: C) -> Client<C, Full<Bytes>> {
@@ -123,10 +126,17 @@ impl tower_service::Service<Uri> for Socket {
 }
 
 /// The innermost reason, which is the one a person can do something about.
-pub(crate) fn cause(error: &legacy::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
+pub(crate) fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The host that the guard refused, if that is the reason.
+pub(crate) fn refused_host(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    chain(error).find_map(|it| it.downcast_ref::<Refused>()).map(|it| it.host.clone())
+}
+
+fn chain<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |it| it.source())
 }

@@ -202,6 +202,7 @@ async fn hub(witness: &str, shepherd: &str) {
         reports: tokio::sync::mpsc::unbounded_channel().0,
         tokens: None,
         now: || 0,
+        guard: toolgrove_core::net::Guard::Open,
     });
     let instance = Arc::new(Instance {
         id: uuid::Uuid::from_u128(1),
@@ -216,6 +217,7 @@ async fn hub(witness: &str, shepherd: &str) {
             env_file: None,
             directory: None,
         }),
+        hosts: toolgrove_core::net::Allowlist::Any,
         era: EraSetting::Auto,
         protocol: None,
         verdict: None,

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use toolgrove_core::call::{Discovery, Links, Method, Outgoing};
 use toolgrove_core::event::{Ask, Event, Events, News, Progress, Question, Report};
 use toolgrove_core::instance::{Command, EraSetting, HttpReach, Instance, Switch, Transport};
+use toolgrove_core::net::{Allowlist, Exception, Guard};
 use toolgrove_core::{Error, Secret};
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
 use toolgrove_wire::modern::Implementation;
@@ -29,20 +30,36 @@ pub(crate) fn bed(transport: Transport, change: impl FnOnce(&mut Instance)) -> B
 }
 
 pub(crate) fn bed_with(transport: Transport, idle: Duration, change: impl FnOnce(&mut Instance)) -> Bed {
+    bed_of(transport, |options| options.idle = idle, change)
+}
+
+/// A bed behind a guard that lets these through.
+pub(crate) fn guarded(transport: Transport, exceptions: &[&str], change: impl FnOnce(&mut Instance)) -> Bed {
+    let exceptions = exceptions.iter().map(|it| Exception::parse(it).expect("an exception")).collect();
+    bed_of(transport, |options| options.guard = Guard::Public(exceptions), change)
+}
+
+fn bed_of(
+    transport: Transport,
+    tune: impl FnOnce(&mut PoolOptions),
+    change: impl FnOnce(&mut Instance),
+) -> Bed {
     let (tx, reports) = mpsc::unbounded_channel();
-    let pool = Pool::new(PoolOptions {
+    let mut options = PoolOptions {
         shepherd: ShepherdCommand {
             program: env!("CARGO_BIN_EXE_upstream-shepherd").into(),
             args: Vec::new(),
         },
         client: Implementation { name: "toolgrove".into(), version: "0.1.0".into() },
         body_limit: 10 << 20,
-        idle,
+        idle: Duration::from_secs(300),
         reports: tx,
         tokens: None,
         now: || 1_000,
-    });
-    Bed { pool, instance: Arc::new(instance(transport, change)), reports }
+        guard: Guard::Open,
+    };
+    tune(&mut options);
+    Bed { pool: Pool::new(options), instance: Arc::new(instance(transport, change)), reports }
 }
 
 pub(crate) fn instance(transport: Transport, change: impl FnOnce(&mut Instance)) -> Instance {
@@ -53,6 +70,7 @@ pub(crate) fn instance(transport: Transport, change: impl FnOnce(&mut Instance))
         slug: "peer".into(),
         server_name: "peer".into(),
         transport,
+        hosts: Allowlist::Any,
         era: EraSetting::Auto,
         protocol: None,
         verdict: None,

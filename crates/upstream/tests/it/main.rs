@@ -4,6 +4,7 @@ mod asks;
 mod bed;
 mod era;
 mod fixture;
+mod guard;
 mod http;
 mod line_peer;
 mod lists;

@@ -11,7 +11,7 @@ use crate::bed::{Bed, bed, http, reach};
 use crate::peer::{Peer, Reply, event};
 
 /// Answers POSTs to `/messages` on the stream that GET opened; everything else is 405.
-async fn sse_peer(endpoint: &'static str) -> Peer {
+pub(crate) async fn sse_peer(endpoint: &'static str) -> Peer {
     let stream: Arc<Mutex<Option<mpsc::UnboundedSender<String>>>> = Arc::default();
     Peer::start(move |seen| {
         if seen.http == "GET" {
@@ -73,7 +73,7 @@ async fn an_endpoint_on_another_origin_is_refused() {
     let error = bed(Transport::Sse(reach(&peer.url)), |_| {}).discover().await.expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "`peer` sent something that is not MCP: its endpoint `http://elsewhere.example/messages` is on another origin"
+        "`peer` sent something that is not MCP: its endpoint is on another origin (http://elsewhere.example)"
     );
 }
 

@@ -46,6 +46,7 @@ async fn app() -> Arc<App> {
         reports: mpsc::unbounded_channel().0,
         tokens: None,
         now,
+        guard: toolgrove_core::net::Guard::Open,
     });
     let owner = Caller::person(solo.person_id, Role::Admin, Profile::Double);
     let gate = Gate::new(Secret::new("key"), owner, 0, None);
