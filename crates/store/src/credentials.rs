@@ -3,15 +3,15 @@
 use toolgrove_core::Secret;
 use uuid::Uuid;
 
-use crate::db::{Sql, Tx};
+use crate::db::{Sealing, Sql};
 use crate::error::Result;
-use crate::{SecretBox, Store, now};
+use crate::{Store, now};
 
 impl Store {
     /// Replaces all credentials of an instance; of two values for one key the last counts.
     pub async fn put_credentials(&self, instance_id: Uuid, credentials: Vec<(String, Secret)>) -> Result<()> {
-        let mut tx = self.db.begin().await?;
-        replace(&mut tx, &self.secrets, instance_id, &credentials).await?;
+        let mut tx = self.begin_sealing().await?;
+        replace(&mut tx, instance_id, &credentials).await?;
         tx.commit().await
     }
 
@@ -37,12 +37,11 @@ impl Store {
 }
 
 pub(crate) async fn replace(
-    tx: &mut Tx,
-    secrets: &SecretBox,
+    tx: &mut Sealing,
     instance_id: Uuid,
     credentials: &[(String, Secret)],
 ) -> Result<()> {
-    Sql::new("DELETE FROM credentials WHERE instance_id = $1").bind(instance_id).run(&mut *tx).await?;
+    Sql::new("DELETE FROM credentials WHERE instance_id = $1").bind(instance_id).run(&mut **tx).await?;
     let now = now();
     for (position, (key, value)) in (0_i64..).zip(credentials) {
         Sql::new(
@@ -52,10 +51,10 @@ pub(crate) async fn replace(
         )
         .bind(instance_id)
         .bind(key)
-        .bind(secrets.seal(&context(instance_id, key), value))
+        .bind(tx.seal(&context(instance_id, key), value))
         .bind(position)
         .bind(now)
-        .run(&mut *tx)
+        .run(&mut **tx)
         .await?;
     }
     Ok(())

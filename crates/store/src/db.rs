@@ -4,9 +4,13 @@
 //! back as [`Row`], read by column name. Every other file writes one SQL text that both understand.
 
 use std::fmt::Write as _;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use sqlx::{AssertSqlSafe, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use toolgrove_core::Secret;
 
+use crate::SecretBox;
 use crate::cell::{self, Row, Value};
 use crate::error::Result;
 
@@ -52,12 +56,68 @@ impl Tx {
         Ok(())
     }
 
+    /// Lets several store secrets at once and one replace the key, never both. SQLite writers exclude each other anyway.
+    async fn lock_key(&mut self, lock: &'static str) -> Result<()> {
+        if let Self::Postgres(tx) = self {
+            sqlx::query(lock).execute(&mut **tx).await?;
+        }
+        Ok(())
+    }
+
     /// Runs a script of several statements.
     pub(crate) async fn script(&mut self, text: &'static str) -> std::result::Result<(), sqlx::Error> {
         match self {
             Self::Sqlite(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(|_| ()),
             Self::Postgres(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(|_| ()),
         }
+    }
+}
+
+/// A transaction that stores secrets. While a key is replaced there is none, so nothing is sealed with an old key once
+/// every row has the new one.
+pub(crate) struct Sealing {
+    tx: Tx,
+    secrets: Arc<SecretBox>,
+}
+
+impl Sealing {
+    pub(crate) async fn begin(db: &Db, secrets: &Arc<SecretBox>) -> Result<Self> {
+        let mut tx = db.begin().await?;
+        tx.lock_key("SELECT pg_advisory_xact_lock_shared(7431)").await?;
+        // Another process may have put a new key first.
+        secrets.reread()?;
+        Ok(Self { tx, secrets: secrets.clone() })
+    }
+
+    /// While it lasts, nobody else seals anything.
+    pub(crate) async fn alone(db: &Db, secrets: &Arc<SecretBox>) -> Result<Self> {
+        let mut tx = db.begin().await?;
+        tx.lock_key("SELECT pg_advisory_xact_lock(7431)").await?;
+        secrets.reread()?;
+        Ok(Self { tx, secrets: secrets.clone() })
+    }
+
+    /// Seals a secret for one place, such as `credentials/<instance>/<key>`.
+    pub(crate) fn seal(&self, context: &str, secret: &Secret) -> String {
+        self.secrets.seal(context, secret)
+    }
+
+    pub(crate) async fn commit(self) -> Result<()> {
+        self.tx.commit().await
+    }
+}
+
+impl Deref for Sealing {
+    type Target = Tx;
+
+    fn deref(&self) -> &Tx {
+        &self.tx
+    }
+}
+
+impl DerefMut for Sealing {
+    fn deref_mut(&mut self) -> &mut Tx {
+        &mut self.tx
     }
 }
 
@@ -129,6 +189,11 @@ macro_rules! run {
 impl Sql {
     pub(crate) fn new(text: &'static str) -> Self {
         Self { text: Text::Whole(text.to_owned()), values: Vec::new() }
+    }
+
+    /// A statement put together from names of our own schema.
+    pub(crate) fn made(text: String) -> Self {
+        Self { text: Text::Whole(text), values: Vec::new() }
     }
 
     /// `INSERT` of several rows at once: `head` up to the column list, `tail` after the rows.

@@ -67,19 +67,19 @@ pub struct Entry {
 
 impl Store {
     pub async fn add_with_instance(&self, entry: &Entry) -> Result<()> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.begin_sealing().await?;
         servers::insert(&mut tx, &entry.server).await?;
         if let Some(config) = &entry.auth_config {
             auth_configs::put(&mut tx, config).await?;
         }
         insert(&mut tx, &entry.instance).await?;
-        credentials::replace(&mut tx, &self.secrets, entry.instance.id, &entry.credentials).await?;
+        credentials::replace(&mut tx, entry.instance.id, &entry.credentials).await?;
         tx.commit().await
     }
 
     /// Replaces an entry in place; ids and slug are those of the rows given. `false`: it is not there.
     pub async fn update_with_instance(&self, entry: &Entry) -> Result<bool> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.begin_sealing().await?;
         if !servers::update(&mut tx, &entry.server).await? {
             return Ok(false);
         }
@@ -89,7 +89,7 @@ impl Store {
         if !update(&mut tx, &entry.instance).await? {
             return Ok(false);
         }
-        credentials::replace(&mut tx, &self.secrets, entry.instance.id, &entry.credentials).await?;
+        credentials::replace(&mut tx, entry.instance.id, &entry.credentials).await?;
         tx.commit().await?;
         Ok(true)
     }

@@ -11,7 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
 use crate::SecretBox;
-use crate::db::{Db, Sql};
+use crate::db::{Db, Sealing, Sql};
 use crate::error::{Result, StoreError};
 use crate::schema::{MIGRATIONS, migrate};
 
@@ -39,17 +39,32 @@ impl Store {
         Ok(Self { db, secrets: Arc::new(secrets) })
     }
 
+    /// A transaction that is going to store secrets.
+    pub(crate) async fn begin_sealing(&self) -> Result<Sealing> {
+        Sealing::begin(&self.db, &self.secrets).await
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         Sql::new("SELECT 1 AS one").first(&self.db, |_| Ok(())).await.map(|_| ())
+    }
+
+    /// Makes sure that everything committed outlives a power cut. `false`: somebody was reading, so it may not yet.
+    pub(crate) async fn settle(&self) -> Result<bool> {
+        if matches!(self.db, Db::Postgres(_)) {
+            return Ok(true);
+        }
+        let folded =
+            Sql::new("PRAGMA wal_checkpoint(TRUNCATE)").first(&self.db, |row| row.int("busy")).await?;
+        Ok(folded == Some(0))
     }
 
     /// Waits for running statements, folds SQLite's log into its file and closes every connection.
     pub async fn close(&self) {
         match &self.db {
             Db::Sqlite(pool) => {
-                if let Err(error) = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(pool).await {
-                    tracing::warn!(%error, "could not fold the log into the database file");
+                if let Err(error) = self.settle().await {
+                    tracing::warn!(?error, "could not fold the log into the database file");
                 }
                 pool.close().await;
             }

@@ -17,20 +17,20 @@ const FRESH_MS: i64 = 24 * 60 * 60 * 1000;
 impl Store {
     /// All keys with their ids, the current one first.
     pub async fn seal_keys(&self) -> Result<Vec<(String, [u8; 32])>> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.begin_sealing().await?;
         tx.lock_setup().await?;
         let mut rows =
-            Sql::new("SELECT * FROM seal_keys ORDER BY created_at DESC, id DESC").all(&mut tx, read).await?;
+            Sql::new("SELECT * FROM seal_keys ORDER BY created_at DESC, id DESC").all(&mut *tx, read).await?;
         if rows.first().is_none_or(|it| now() - it.created_at > FRESH_MS) {
             let row =
                 KeyRow { id: Uuid::now_v7().simple().to_string(), key_enc: String::new(), created_at: now() };
             let key = hex(&rand::random::<[u8; 32]>());
-            let key_enc = self.secrets.seal(&context(&row.id), &Secret::new(key));
+            let key_enc = tx.seal(&context(&row.id), &Secret::new(key));
             Sql::new("INSERT INTO seal_keys (id, key_enc, created_at) VALUES ($1, $2, $3)")
                 .bind(&row.id)
                 .bind(&key_enc)
                 .bind(row.created_at)
-                .run(&mut tx)
+                .run(&mut *tx)
                 .await?;
             rows.insert(0, KeyRow { key_enc, ..row });
         }

@@ -21,6 +21,7 @@ mod open;
 mod people;
 mod place;
 mod seal_keys;
+mod sealed;
 mod secrets;
 mod servers;
 mod tools;

@@ -11,7 +11,6 @@ mod dotenv;
 mod era;
 mod failure;
 mod feed;
-mod fetch;
 mod link;
 mod lists;
 mod log_tail;
@@ -22,6 +21,5 @@ pub mod shepherd;
 mod speech;
 mod web;
 
-pub use fetch::{Bounds, Fetch, FetchError, Fetched};
 pub use pool::{Pool, PoolOptions, ShepherdCommand};
 pub use web::fetch::{Fetch, Fetched, Unfetched};

@@ -297,9 +297,3 @@ fn own_header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), E
     value.set_sensitive(true);
     Ok((header, value))
 }
-
-#[cfg(test)]
-pub(crate) mod tests {
-    pub(crate) use super::connect::Lookup;
-    pub(crate) use super::connect::tests::{Script, guard};
-}

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
@@ -22,8 +23,18 @@ impl Place {
     }
 
     pub(crate) async fn try_store(&self) -> Result<Store, crate::StoreError> {
-        let key_file = self.folder.path().join("secret.key");
-        Store::open(&self.url, SecretBox::load_or_create(&key_file)?).await
+        Store::open(&self.url, SecretBox::load_or_create(&self.key_file())?).await
+    }
+
+    pub(crate) fn key_file(&self) -> PathBuf {
+        self.folder.path().join("secret.key")
+    }
+
+    /// Another key file, with this text.
+    pub(crate) fn write_key(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
     }
 }
 

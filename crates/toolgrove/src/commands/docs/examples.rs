@@ -38,7 +38,7 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::UnknownWorkspace) => Error::TransportOff { kind: "stdio".into() },
         Some(Error::TransportOff { .. }) => Error::GrantMissing { slug: slug() },
         Some(Error::GrantMissing { .. }) => Error::Role { role: "admin" },
-        Some(Error::Role { .. }) => {
+        Some(Error::NeedsReauth { .. }) => {
             Error::OauthDiscovery("this server offers no OAuth discovery".into())
         }
         Some(Error::OauthDiscovery(_)) => Error::OauthRegistration("HTTP 403 Forbidden: not here".into()),
@@ -49,7 +49,7 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::OauthStateUnknown) => Error::OauthStateExpired,
         Some(Error::OauthStateExpired) => Error::OauthRefused("you have not given your consent".into()),
         Some(Error::OauthRefused(_)) => Error::OauthExchange("HTTP 400 Bad Request: {\"error\":…}".into()),
-        Some(Error::OauthExchange(_)) => Error::HostNotAllowed { host: "weather.example".into() },
+        Some(Error::Role { .. }) => Error::HostNotAllowed { host: "weather.example".into() },
         Some(Error::HostNotAllowed { .. }) => Error::PrivateAddress { host: "weather.example".into() },
         Some(Error::PrivateAddress { .. }) => Error::Denied { tool: tool() },
         Some(Error::Denied { .. }) => Error::Arguments { problem: "/city is not a string".into() },
