@@ -148,7 +148,7 @@ impl Pool {
                 instance: instance.clone(),
                 options: self.0.options.clone(),
                 dial: self.0.dial.clone(),
-                fetch: self.0.fetch.clone(),
+                fetch: self.0.fetch.within(&instance.hosts),
                 tail: self.tail(instance.id),
                 feeds: 0.into(),
                 beside: false.into(),

@@ -10,6 +10,7 @@ use http::header::{ACCEPT, HeaderMap, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use toolgrove_core::net::Allowlist;
 use url::Url;
 
 use super::answer::reason;
@@ -23,6 +24,7 @@ const LIMIT: usize = 1024 * 1024;
 pub struct Fetch {
     dial: Arc<Dial>,
     agent: HeaderValue,
+    hosts: Allowlist,
 }
 
 /// An answer, read whole. It may hold tokens, so it does not print.
@@ -57,7 +59,12 @@ impl Fetched {
 impl Fetch {
     pub(crate) fn new(dial: Arc<Dial>, agent: &str) -> Self {
         let agent = HeaderValue::try_from(agent).unwrap_or_else(|_| HeaderValue::from_static("toolgrove"));
-        Self { dial, agent }
+        Self { dial, agent, hosts: Allowlist::Any }
+    }
+
+    /// The same on behalf of a workspace, which lets its servers be only there.
+    pub fn within(&self, hosts: &Allowlist) -> Self {
+        Self { hosts: hosts.clone(), ..self.clone() }
     }
 
     /// Reads a JSON document.
@@ -83,6 +90,7 @@ impl Fetch {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Unfetched(format!("`{url}` is not an http or https address")));
         }
+        self.hosts.check(url.host_str().unwrap_or_default()).map_err(|it| Unfetched(it.to_string()))?;
         let place = url.origin().ascii_serialization();
         let carrier = self.dial.carrier(&url).map_err(Unfetched)?;
         request.headers_mut().insert(USER_AGENT, self.agent.clone());
@@ -105,7 +113,7 @@ pub(crate) fn request(
 ) -> Result<Request<Bytes>, Unfetched> {
     let mut request = Request::new(body.into());
     *request.method_mut() = method;
-    *request.uri_mut() = uri(url).map_err(|it| Unfetched(it.to_string()))?;
+    *request.uri_mut() = uri(url, &[]).map_err(|it| Unfetched(it.to_string()))?;
     Ok(request)
 }
 
@@ -123,3 +131,6 @@ async fn read(place: &str, response: Response<Incoming>) -> Result<Fetched, Unfe
     }
     Ok(Fetched { status: parts.status, reason, headers: parts.headers, body: all.freeze() })
 }
+
+#[cfg(test)]
+mod tests;
