@@ -38,13 +38,22 @@ export default defineConfig({
   test: {
     restoreMocks: true,
     projects: [
-      { extends: true, test: { name: "lib", environment: "node", include: ["src/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "lib",
+          environment: "node",
+          include: ["src/**/*.test.ts"],
+          css: { include: [/app\.css/] },
+        },
+      },
       {
         extends: true,
         test: {
           name: "parts",
           environment: "happy-dom",
           include: ["src/**/*.test.tsx"],
+          testTimeout: 30_000,
           setupFiles: ["src/test-setup.ts"],
         },
       },

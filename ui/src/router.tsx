@@ -7,6 +7,7 @@ import {
   createRouter,
   lazyRouteComponent,
   parseSearchWith,
+  type RouterHistory,
   stringifySearchWith,
 } from "@tanstack/react-router";
 import { NotFound, ScreenProblem } from "./app/fallback";
@@ -98,7 +99,7 @@ const plan = createRoute({
   component: later,
 });
 
-export function makeRouter(client: QueryClient) {
+export function makeRouter(client: QueryClient, history?: RouterHistory) {
   return createRouter({
     routeTree: root.addChildren([
       home,
@@ -116,6 +117,7 @@ export function makeRouter(client: QueryClient) {
     ]),
     basepath: "/ui",
     context: { client },
+    ...(history ? { history } : {}),
     defaultPreload: "intent",
     defaultPreloadDelay: 80,
     defaultErrorComponent: ScreenProblem,

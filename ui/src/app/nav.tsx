@@ -1,6 +1,6 @@
 /** The places of the page, as icons with their names. */
 
-import { Link } from "@tanstack/react-router";
+import { Link, useRouterState } from "@tanstack/react-router";
 import { Activity, Compass, House, MessageSquare, Plug, Settings, Shield } from "lucide-react";
 import { cn } from "@/lib/class";
 
@@ -19,6 +19,7 @@ export function Nav({ admin, wide = false, onGo }: Props) {
     "flex items-center rounded-md text-muted transition-colors hover:bg-hover hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent [&_svg]:size-4.5",
     wide ? "h-9 gap-2.5 px-2.5" : "w-14 flex-col justify-center gap-0.5 py-1.5 text-xs",
   );
+  const isAdmin = useRouterState({ select: (state) => state.location.pathname.includes("/admin/") });
   const go = onGo ? { onClick: onGo } : {};
   return (
     <nav aria-label="Places" className={cn("flex flex-col gap-1", wide ? "p-2" : "h-full items-center py-2")}>
@@ -35,7 +36,13 @@ export function Nav({ admin, wide = false, onGo }: Props) {
         </Link>
       ))}
       {admin && (
-        <Link to="/admin/mcp" className={item} {...go}>
+        <Link
+          to="/admin/mcp"
+          activeProps={{}}
+          aria-current={isAdmin ? "page" : undefined}
+          className={item}
+          {...go}
+        >
           <Shield aria-hidden />
           Admin
         </Link>

@@ -58,6 +58,9 @@ export function variantOf(variants: Variant[], value: Json | undefined): number 
   return Math.max(loose, 0);
 }
 
+/** Whether a value can be of an alternative at all. */
+export const mayBe = (field: Field, value: Json) => fits(field, value, false);
+
 function fits(field: Field, value: Json, exact: boolean): boolean {
   if (value === null) return field.nullable;
   switch (field.kind) {

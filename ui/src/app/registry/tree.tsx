@@ -8,6 +8,8 @@ import { moveIn, type Row } from "@/lib/registry-rows";
 import { TreeRow } from "./row";
 
 const ROW = 28;
+/** As many rows are simply drawn. */
+const FEW = 200;
 
 type Props = { rows: Row[]; onToggle: (key: string) => void; ref: RefObject<HTMLDivElement | null> };
 
@@ -22,6 +24,10 @@ export function RegistryTree({ rows, onToggle, ref }: Props) {
     getItemKey: (index) => rows[index]?.key ?? index,
     overscan: 12,
   });
+  const isFew = rows.length <= FEW;
+  const drawn = isFew
+    ? rows.map(({ key }, index) => ({ key, index, start: index * ROW }))
+    : virtual.getVirtualItems();
   const found = rows.findIndex((it) => it.key === active);
   const activeAt = Math.max(found, 0);
 
@@ -69,9 +75,9 @@ export function RegistryTree({ rows, onToggle, ref }: Props) {
         aria-label="Registry"
         tabIndex={-1}
         onKeyDown={onKeyDown}
-        style={{ height: virtual.getTotalSize(), position: "relative" }}
+        style={{ height: rows.length * ROW, position: "relative" }}
       >
-        {virtual.getVirtualItems().map((item) => {
+        {drawn.map((item) => {
           const row = rows[item.index];
           if (!row) return null;
           return (

@@ -2,7 +2,7 @@
 
 import { useId, useState } from "react";
 import type { Variant } from "@/lib/schema";
-import { initial, variantOf } from "@/lib/schema-value";
+import { initial, mayBe, variantOf } from "@/lib/schema-value";
 import { Select } from "@/ui/input";
 import { Box } from "./box";
 import { useForm } from "./context";
@@ -21,8 +21,9 @@ export function UnionFields({
   const id = useId();
   const found = variantOf(variants, value);
   const [chosen, setChosen] = useState(found);
-  // While nothing is filled in, the person's choice stands; a value speaks for itself.
-  const at = value === undefined ? chosen : found;
+  // The person's choice stands as long as the value can be of it; any other value speaks for itself.
+  const wanted = variants[chosen]?.field;
+  const at = value === undefined || (wanted && mayBe(wanted, value)) ? chosen : found;
   const field = variants[at]?.field;
   const choose = (next: number) => {
     setChosen(next);
