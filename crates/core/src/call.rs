@@ -47,6 +47,11 @@ impl Caller {
         self.grants.as_ref().is_none_or(|it| it.contains(&instance))
     }
 
+    /// Lets people through, but no token: a way in is not made or ended by another.
+    pub fn require_person(&self) -> Result<(), Error> {
+        if self.token.is_some() { Err(Error::TokenMayNot) } else { Ok(()) }
+    }
+
     /// Lets those through who keep the registry and the people.
     pub fn require_admin(&self) -> Result<(), Error> {
         match self.role {

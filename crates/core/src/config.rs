@@ -150,7 +150,8 @@ impl Default for Tabs {
 /// Sign-in through an OpenID provider, beside passwords.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignIn {
-    pub oidc_issuer: Option<Url>,
+    /// As typed: a provider is known by the exact text.
+    pub oidc_issuer: Option<String>,
     pub client_id: Option<String>,
     pub client_secret: Option<Secret>,
 }

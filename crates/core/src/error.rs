@@ -112,6 +112,20 @@ pub enum Error {
     AuthMissing,
     #[error("this origin may not call the hub")]
     AuthOrigin,
+    /// Somebody could not be recognised, and why in one sentence.
+    #[error("{0}")]
+    SignIn(String),
+    #[error("too many attempts; try again in {seconds} s")]
+    Throttled { seconds: u64 },
+    #[error("this cannot be done with a token")]
+    TokenMayNot,
+    /// A command on the hub's machine does not say for whom it acts.
+    #[error("{0}")]
+    ActAs(String),
+    #[error("somebody here has the address `{email}` already")]
+    EmailTaken { email: String },
+    #[error("this is the only admin who can sign in")]
+    LastAdmin,
     #[error("{0}")]
     Import(&'static str),
     #[error("{0}")]
@@ -181,6 +195,12 @@ impl Error {
             Self::NotFound(_) => "request.not-found",
             Self::AuthMissing => "auth.missing",
             Self::AuthOrigin => "auth.origin",
+            Self::SignIn(_) => "auth.sign-in",
+            Self::Throttled { .. } => "auth.throttled",
+            Self::TokenMayNot => "auth.token",
+            Self::ActAs(_) => "auth.as",
+            Self::EmailTaken { .. } => "people.email-taken",
+            Self::LastAdmin => "people.last-admin",
             Self::Import(_) => "import.text",
             Self::Config(_) => "config.invalid",
             Self::Internal(_) => "hub.internal",
@@ -215,6 +235,8 @@ impl Error {
             Self::Role { .. } => "ask an admin".into(),
             Self::HostNotAllowed { .. } => "ask an admin to add it to the allowlist".into(),
             Self::PrivateAddress { .. } => "an admin can let it through with `[net] allow_private`".into(),
+            Self::TokenMayNot => "sign in to the hub's page, or use `toolgrove` on its machine".into(),
+            Self::LastAdmin => "make somebody else an admin first".into(),
             Self::Timeout { slug, .. } | Self::Unreachable { slug, .. } | Self::Garbled { slug, .. } => {
                 format!("run `toolgrove doctor {slug}`")
             }
@@ -240,7 +262,7 @@ impl Error {
             | Self::OauthStateUnknown
             | Self::OauthStateExpired
             | Self::OauthRefused(_) => 400,
-            Self::AuthMissing => 401,
+            Self::AuthMissing | Self::SignIn(_) => 401,
             Self::ToolOff { .. }
             | Self::ServerOff { .. }
             | Self::InstanceOff { .. }
@@ -249,6 +271,8 @@ impl Error {
             | Self::Role { .. }
             | Self::HostNotAllowed { .. }
             | Self::PrivateAddress { .. }
+            | Self::TokenMayNot
+            | Self::ActAs(_)
             | Self::Denied { .. }
             | Self::AuthOrigin => 403,
             Self::UnknownTool { .. }
@@ -263,8 +287,11 @@ impl Error {
             | Self::InstanceMissing { .. }
             | Self::SlugTaken { .. }
             | Self::OauthClientMissing { .. }
+            | Self::EmailTaken { .. }
+            | Self::LastAdmin
             | Self::NeedsReauth { .. } => 409,
             Self::Arguments { .. } => 422,
+            Self::Throttled { .. } => 429,
             Self::Cancelled => 499,
             Self::Internal(_) => 500,
             Self::Unreachable { .. }

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use zeroize::Zeroizing;
 
 /// A secret text. The only way to its value is [`Secret::reveal`], so every use can be found by name.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
@@ -15,6 +17,12 @@ impl Secret {
 
     pub fn reveal(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(value: String) -> Self {
+        Self::new(value)
     }
 }
 

@@ -1,10 +1,14 @@
 //! `/api`: what the command line, the page and scripts use. Every answer carries all its caller needs.
 
+pub mod account;
 pub mod call;
 pub mod calls;
 pub mod instances;
+pub mod people;
 pub mod servers;
 pub mod text;
+pub mod tokens;
+pub mod workspaces;
 
 use std::sync::Arc;
 
@@ -19,20 +23,29 @@ use toolgrove_core::health::{Access, Facts, Health, LinkState};
 use toolgrove_core::hub;
 use toolgrove_core::instance::{Switch, Transport};
 use toolgrove_core::offer::Offer;
-use toolgrove_store::Membership;
 
 use crate::App;
 use crate::problem::Answer;
 
-/// Prometheus text.
-pub async fn metrics(State(app): State<Arc<App>>) -> String {
+/// Prometheus text. It speaks of everybody's servers, so it is for admins.
+pub async fn metrics(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+) -> Answer<String> {
+    caller.require_admin()?;
     app.metrics.run_upkeep();
-    app.metrics.render()
+    Ok(app.metrics.render())
 }
 
-pub async fn status(State(app): State<Arc<App>>, Extension(caller): Extension<Arc<Caller>>) -> Json<Value> {
+pub async fn status(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+) -> Answer<Json<Value>> {
     let catalog = app.hub.catalog(&caller);
-    Json(json!({
+    let person = app.store.person(caller.person).await?;
+    let person =
+        person.map(|it| json!({ "id": it.id, "name": it.name, "email": it.email, "role": caller.role }));
+    Ok(Json(json!({
         "name": "toolgrove",
         "version": env!("CARGO_PKG_VERSION"),
         "mode": app.config.mode,
@@ -40,19 +53,9 @@ pub async fn status(State(app): State<Arc<App>>, Extension(caller): Extension<Ar
         "tools": catalog.offers().map(|it| it.listed().count()).sum::<usize>(),
         "sessions": app.sessions.count(&caller),
         "parked": app.lot.count(&caller),
-    }))
-}
-
-/// The workspaces the caller is a member of, their own first.
-pub async fn workspaces(
-    State(app): State<Arc<App>>,
-    Extension(caller): Extension<Arc<Caller>>,
-) -> Answer<Json<Value>> {
-    let rows = app.store.workspaces_of(caller.person).await?;
-    let shown = rows.iter().map(|Membership { workspace: it, role }| {
-        json!({ "id": it.id, "name": it.name, "phase": it.phase, "role": role })
-    });
-    Ok(Json(shown.collect()))
+        "person": person,
+        "endpoint": format!("{}/mcp", app.gate.base()),
+    })))
 }
 
 /// Reads a JSON body; what is wrong with it is said in one sentence.

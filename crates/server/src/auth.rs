@@ -1,43 +1,68 @@
-//! Who may come in: `Host` and `Origin` on every door, then the local key as a bearer or as a cookie.
-//!
-//! The key is made at first start and lies in the data folder, readable by its owner only. A browser gets a cookie
-//! made from it through a link that works once.
+//! Who may come in: `Host` and `Origin` on every door, then a token, the local key, or the cookie of a browser in
+//! which somebody signed in. Whoever is let in becomes a [`Caller`]; the doors know nothing else of them.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+mod forms;
+mod key;
+mod link;
+mod oidc;
+mod pass;
+mod password;
+mod secret;
+mod session;
+mod throttle;
+
+use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Redirect, Response};
-use http::{HeaderMap, HeaderValue, Method, Request, header};
-use serde::Deserialize;
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
+use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use tokio_util::sync::CancellationToken;
 use toolgrove_core::call::Caller;
-use toolgrove_core::{Error, Secret};
-use url::Url;
-use uuid::Uuid;
+use toolgrove_core::config::Mode;
+use toolgrove_core::{Config, Error, Secret};
 
+pub(crate) use forms::{Peer, check_email, join, join_form, sign_in, sign_in_form, sign_out, sign_out_form};
+pub use key::{AS, Local};
+pub use link::Welcome;
+pub(crate) use oidc::{back as provider_return, go as to_provider};
+pub(crate) use pass::Pass;
+pub(crate) use secret::{fresh, hash, stored};
+
+use self::oidc::Oidc;
+use self::pass::{Passes, Shown};
+use self::password::Passwords;
+use self::session::Cookies;
+use self::throttle::Throttle;
 use crate::App;
 use crate::problem::Refusal;
 
-const COOKIE: &str = "toolgrove";
+/// What API tokens begin with.
+pub(crate) const TOKEN: &str = "tgt_";
 
 /// What the doors check a request against.
 pub struct Gate {
     key: Secret,
-    cookie: Secret,
-    /// Whoever comes with the key.
-    owner: Arc<Caller>,
+    /// The one person of a solo hub; in a team people sign in.
+    solo: Option<Arc<Caller>>,
     /// `host[:port]` under which the hub may be asked.
     hosts: Vec<String>,
-    /// Codes of sign-in links that were not used yet.
-    links: Mutex<HashSet<String>>,
+    /// Where people and providers reach the hub, without a slash at the end.
+    base: String,
+    cookies: Cookies,
+    passes: Passes,
+    throttle: Throttle,
+    pub(crate) passwords: Passwords,
+    oidc: Option<Oidc>,
 }
 
 impl Gate {
-    pub fn new(key: Secret, owner: Caller, port: u16, public_url: Option<&Url>) -> Self {
+    /// The gate of a hub that listens on `port`. `solo` is its one person, if there is only one.
+    pub fn new(key: Secret, solo: Option<Caller>, port: u16, config: &Config) -> Self {
+        let public_url = config.public_url.as_ref();
         let mut hosts: Vec<String> =
             ["127.0.0.1", "localhost", "[::1]"].iter().map(|host| format!("{host}:{port}")).collect();
         if let Some(url) = public_url
@@ -45,20 +70,30 @@ impl Gate {
         {
             hosts.push(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")));
         }
-        let cookie = Secret::new(hex(&Sha256::digest(format!("toolgrove cookie {}", key.reveal()))));
-        Self { key, cookie, owner: Arc::new(owner), hosts, links: Mutex::default() }
+        let base = public_url.map(|it| it.as_str().trim_end_matches('/').to_owned());
+        let base = base.unwrap_or_else(|| format!("http://127.0.0.1:{port}"));
+        let is_secure = public_url.is_some_and(|it| it.scheme() == "https");
+        Self {
+            key,
+            solo: solo.map(Arc::new),
+            hosts,
+            oidc: Oidc::new(&config.sign_in, &base),
+            base,
+            cookies: if is_secure { Cookies::Secure } else { Cookies::Plain },
+            passes: Passes::default(),
+            throttle: Throttle::default(),
+            passwords: Passwords::default(),
+        }
     }
 
-    /// The path of a sign-in link for the page. It works once.
-    pub fn sign_in_path(&self) -> String {
-        let code = Uuid::new_v4().simple().to_string();
-        self.links.lock().unwrap_or_else(PoisonError::into_inner).insert(code.clone());
-        format!("/ui/login?code={code}")
+    /// The one person of a solo hub.
+    pub fn solo(&self) -> Option<&Arc<Caller>> {
+        self.solo.as_ref()
     }
 
-    /// Whoever owns the machine the hub runs on: the commands and `toolgrove stdio` act for them.
-    pub fn owner(&self) -> Arc<Caller> {
-        self.owner.clone()
+    /// Where people and providers reach the hub: `public_url`, else this machine. Without a slash at the end.
+    pub fn base(&self) -> &str {
+        &self.base
     }
 
     /// A page in a browser must not reach the hub under a name that is not the hub's, nor from another origin.
@@ -84,52 +119,41 @@ impl Gate {
     fn is_ours(&self, host: &str) -> bool {
         self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host))
     }
+}
 
-    fn check_key(&self, request: &Request<Body>) -> Result<(), Error> {
-        if let Some(value) = request.headers().get(header::AUTHORIZATION) {
+/// A cookie travels by itself, and so does a form: a change must show that our own page asked for it. Its `Origin`,
+/// if there is one, was found to be ours.
+fn check_own_page(method: &Method, headers: &HeaderMap) -> Result<(), Error> {
+    let is_ours = headers.contains_key(header::ORIGIN)
+        || headers.get("sec-fetch-site").is_some_and(|it| it == "same-origin");
+    if is_ours || matches!(*method, Method::GET | Method::HEAD) { Ok(()) } else { Err(Error::AuthOrigin) }
+}
+
+impl App {
+    /// Whoever a request comes from.
+    async fn admit(&self, request: &Parts) -> Result<Pass, Error> {
+        let headers = &request.headers;
+        if let Some(value) = headers.get(header::AUTHORIZATION) {
             let given = value.to_str().ok().and_then(|it| it.split_once(' '));
-            return match given {
-                Some((scheme, key))
-                    if scheme.eq_ignore_ascii_case("bearer") && same(key.trim(), &self.key) =>
-                {
-                    Ok(())
-                }
-                _ => Err(Error::AuthMissing),
+            let Some((_, given)) = given.filter(|it| it.0.eq_ignore_ascii_case("bearer")) else {
+                return Err(Error::AuthMissing);
             };
+            let given = given.trim();
+            if let Some(caller) = self.keyholder(given, request).await? {
+                return Ok(Pass::lasting(caller));
+            }
+            return self.pass(Shown::Token(given)).await;
         }
-        if !cookie(request.headers()).is_some_and(|it| same(it, &self.cookie)) {
-            return Err(Error::AuthMissing);
-        }
-        // A cookie travels by itself, so a change must also show that our own page asked for it.
-        let from_page = request.headers().contains_key(header::ORIGIN)
-            || request.headers().get("sec-fetch-site").is_some_and(|it| it == "same-origin");
-        if from_page || matches!(*request.method(), Method::GET | Method::HEAD) {
-            Ok(())
-        } else {
-            Err(Error::AuthOrigin)
-        }
+        let cookie = self.gate.cookies.read(headers, "").ok_or(Error::AuthMissing)?;
+        let pass = self.pass(Shown::Cookie(cookie)).await?;
+        check_own_page(&request.method, headers)?;
+        Ok(pass)
     }
-}
 
-fn same(given: &str, secret: &Secret) -> bool {
-    given.as_bytes().ct_eq(secret.reveal().as_bytes()).into()
-}
-
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|it| it.to_str().ok())
-        .flat_map(|it| it.split(';'))
-        .find_map(|it| it.trim().strip_prefix(COOKIE)?.strip_prefix('='))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, it| {
-        let _ = write!(text, "{it:02x}");
-        text
-    })
+    /// Whether people sign in, as opposed to one person who owns the machine.
+    pub(crate) fn has_people(&self) -> bool {
+        self.config.mode != Mode::Solo
+    }
 }
 
 /// Lets a request through to a door that needs nobody to be known.
@@ -140,39 +164,43 @@ pub(crate) async fn origin(State(app): State<Arc<App>>, request: Request<Body>, 
     }
 }
 
-/// Lets a request of a known caller through and tells the door who it is.
-pub(crate) async fn key(State(app): State<Arc<App>>, mut request: Request<Body>, next: Next) -> Response {
-    match app.gate.check_key(&request) {
-        Ok(()) => {
-            request.extensions_mut().insert(app.gate.owner());
-            next.run(request).await
-        }
-        Err(error) => {
-            let mut response = Refusal(error).into_response();
-            if response.status() == http::StatusCode::UNAUTHORIZED {
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            response
-        }
+/// Lets a request of a known caller through and tells the door who it is. Whoever loses the right to be here while
+/// the request runs loses its answer, too.
+pub(crate) async fn known(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let pass = match app.admit(&parts).await {
+        Ok(pass) => pass,
+        Err(error) => return refused(error),
+    };
+    let ended = pass.ended.clone();
+    parts.extensions.insert(pass.caller.clone());
+    parts.extensions.insert(pass);
+    let request = Request::from_parts(parts, body);
+    tokio::select! {
+        biased;
+        () = ended.cancelled() => refused(Error::AuthMissing),
+        response = next.run(request) => until(response, ended),
     }
 }
 
-#[derive(Deserialize)]
-pub(crate) struct SignIn {
-    #[serde(default)]
-    code: String,
-}
-
-/// The one-time link: trades its code for the cookie.
-pub(crate) async fn sign_in(State(app): State<Arc<App>>, Query(SignIn { code }): Query<SignIn>) -> Response {
-    if !app.gate.links.lock().unwrap_or_else(PoisonError::into_inner).remove(&code) {
-        return Refusal(Error::AuthMissing).into_response();
-    }
-    let value =
-        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000", app.gate.cookie.reveal());
-    let mut response = Redirect::to("/ui/").into_response();
-    if let Ok(value) = HeaderValue::from_str(&value) {
-        response.headers_mut().insert(header::SET_COOKIE, value);
+fn refused(error: Error) -> Response {
+    let mut response = Refusal(error).into_response();
+    if response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
+}
+
+/// A stream ends with the right to hear it.
+fn until(response: Response, ended: CancellationToken) -> Response {
+    let is_stream = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|it| it.as_bytes().starts_with(b"text/event-stream"));
+    if !is_stream {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let body = body.into_data_stream().take_until(ended.cancelled_owned());
+    Response::from_parts(parts, Body::from_stream(body))
 }

@@ -8,6 +8,7 @@ pub mod authority;
 pub mod mcp;
 mod memory;
 mod page;
+mod plain;
 mod problem;
 pub mod registry;
 mod ui;
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::{any, get, patch, post};
+use axum::routing::{any, delete, get, patch, post};
 use metrics_exporter_prometheus::PrometheusHandle;
 use toolgrove_core::Config;
 use toolgrove_core::hub::Hub;
@@ -27,7 +28,7 @@ use toolgrove_store::Store;
 use toolgrove_upstream::Pool;
 use toolgrove_wire::Raw;
 
-pub use auth::Gate;
+pub use auth::{AS, Gate, Local, Welcome};
 pub use memory::Memory;
 pub use problem::Refusal;
 
@@ -69,7 +70,28 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/sse/message", post(mcp::sse::post))
         .route("/metrics", get(api::metrics))
         .route("/api/status", get(api::status))
-        .route("/api/workspaces", get(api::workspaces))
+        .route("/api/workspaces", get(api::workspaces::list).post(api::workspaces::add))
+        .route(
+            "/api/workspaces/{id}",
+            get(api::workspaces::one).patch(api::workspaces::change).delete(api::workspaces::remove),
+        )
+        .route(
+            "/api/workspaces/{id}/members",
+            get(api::workspaces::members).post(api::workspaces::put_member),
+        )
+        .route("/api/workspaces/{id}/members/{person}", delete(api::workspaces::remove_member))
+        .route("/api/people", get(api::people::list).post(api::people::add))
+        .route(
+            "/api/people/{id}",
+            get(api::people::one).patch(api::people::change).delete(api::people::remove),
+        )
+        .route("/api/people/{id}/invite", post(api::people::invite_again))
+        .route("/api/admin/log", get(api::people::log))
+        .route("/api/tokens", get(api::tokens::list).post(api::tokens::add))
+        .route("/api/tokens/{id}", delete(api::tokens::revoke))
+        .route("/api/sessions", get(api::account::sessions))
+        .route("/api/sessions/{id}", delete(api::account::end_session))
+        .route("/api/password", post(api::account::password))
         .route("/api/calls", get(api::calls::list))
         .route("/api/calls/{id}", get(api::calls::one))
         .route("/api/mcp/import", post(api::text::import))
@@ -93,17 +115,21 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/api/mcp/instances/{id}/doctor", post(api::instances::doctor))
         .route("/api/mcp/instances/{id}/log", get(api::instances::log))
         .route("/api/mcp/instances/{id}/tools/{tool}", patch(api::instances::switch_tool))
-        .layer(from_fn_with_state(state.clone(), auth::key));
+        .layer(from_fn_with_state(state.clone(), auth::known));
     let pages = Router::new()
         .route("/", get(|| async { Redirect::to("/ui/") }))
         .route("/ui", get(|| async { Redirect::to("/ui/") }))
         .route("/ui/", get(ui::home))
+        .route("/ui/logout", get(auth::sign_out_form).post(auth::sign_out))
         .route("/ui/{*path}", get(ui::at))
-        .layer(from_fn_with_state(state.clone(), auth::key))
+        .layer(from_fn_with_state(state.clone(), auth::known))
         .layer(from_fn(ui::to_sign_in));
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/ui/login", get(auth::sign_in))
+        .route("/ui/login", get(auth::sign_in_form).post(auth::sign_in))
+        .route("/ui/login/provider", get(auth::to_provider))
+        .route("/ui/login/return", get(auth::provider_return))
+        .route("/ui/join", get(auth::join_form).post(auth::join))
         .merge(known)
         .merge(pages)
         .fallback(page::nothing_here)

@@ -15,7 +15,11 @@ impl IntoResponse for Refusal {
         let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let kind = HeaderValue::from_static("application/problem+json");
-        (status, [(header::CONTENT_TYPE, kind)], body).into_response()
+        let mut response = (status, [(header::CONTENT_TYPE, kind)], body).into_response();
+        if let Error::Throttled { seconds } = self.0 {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
 }
 
@@ -36,6 +40,8 @@ pub(crate) fn store_error(error: StoreError) -> Error {
     match error {
         StoreError::NameTaken { .. } => Error::ServerNameTaken,
         StoreError::SlugTaken { slug } => Error::SlugTaken { slug },
+        StoreError::EmailTaken { email } => Error::EmailTaken { email },
+        StoreError::LastAdmin => Error::LastAdmin,
         other => {
             tracing::error!(error = ?other, "the store failed");
             Error::Internal(other.to_string())

@@ -6,7 +6,7 @@ mod files;
 mod paste;
 pub mod rows;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use toolgrove_store::{InstanceRow, ServerRow, StoreError, Switch, ToolRow, ToolS
 use toolgrove_wire::Raw;
 use uuid::Uuid;
 
-pub use files::{Declared, Keep, sync_declared};
+pub use files::{Declared, Keep, sync_declared, sync_shared};
 pub use paste::{Added, Imported, Paste};
 
 use crate::App;
@@ -43,22 +43,18 @@ impl App {
     /// Fills the hub from the store: what was known at the last stop is served at once.
     pub async fn load(&self) -> Result<(), StoreError> {
         let mut offers = Vec::new();
-        let servers: HashMap<Uuid, ServerRow> =
-            self.store.all_servers().await?.into_iter().map(|it| (it.id, it)).collect();
-        let mut people: Vec<Uuid> = Vec::new();
-        let rows = self.store.all_instances().await?;
-        for row in &rows {
-            if !people.contains(&row.person_id) {
-                people.push(row.person_id);
-            }
+        let mut people: HashMap<Uuid, Vec<InstanceRow>> = HashMap::new();
+        for row in self.store.all_instances().await? {
+            people.entry(row.person_id).or_default().push(row);
         }
-        let mut known = Known::default();
-        for person in people {
+        for (person, rows) in people {
+            let mut known = Known::default();
             known.read(self, person).await?;
-        }
-        for row in rows {
-            let Some(server) = servers.get(&row.server_id) else { continue };
-            offers.push(self.offer(server, &row, &mut known, next_revision()).await?);
+            let seen = self.store.servers_of(person).await?;
+            for row in rows {
+                let Some(server) = seen.iter().find(|it| it.id == row.server_id) else { continue };
+                offers.push(self.offer(server, &row, &mut known, next_revision()).await?);
+            }
         }
         self.hub.load(offers);
         Ok(())
@@ -119,23 +115,11 @@ impl App {
     pub async fn reload(self: &Arc<Self>, person: Uuid, instance: Uuid) -> Result<Arc<Offer>, Error> {
         let unknown = || Error::UnknownInstance { id: instance.to_string() };
         let row = self.store.instance(person, instance).await.map_err(store_error)?.ok_or_else(unknown)?;
-        let server = self.store.server(row.server_id).await.map_err(store_error)?.ok_or_else(unknown)?;
+        let server = self.store.visible_server(person, row.server_id).await.map_err(store_error)?;
+        let server = server.ok_or_else(unknown)?;
         let offer = self.stored_offer(&server, &row, next_revision()).await?;
         self.hub.links().close(instance).await;
         Ok(self.hub.put(offer))
-    }
-
-    /// Brings everything of a workspace in step after its allowlist changed. Open links are closed.
-    pub async fn reload_workspace(self: &Arc<Self>, workspace: Uuid) -> Result<(), Error> {
-        let servers = self.store.all_servers().await.map_err(store_error)?;
-        let inside: HashSet<Uuid> =
-            servers.iter().filter(|it| it.workspace_id == Some(workspace)).map(|it| it.id).collect();
-        for row in self.store.all_instances().await.map_err(store_error)? {
-            if inside.contains(&row.server_id) {
-                self.reload(row.person_id, row.id).await?;
-            }
-        }
-        Ok(())
     }
 
     /// Where the servers of a workspace may be. What is in no workspace was put there by an admin and may be anywhere.
@@ -261,8 +245,19 @@ impl App {
         found
     }
 
+    /// Leaves a row in the admin log.
     pub async fn note_admin(&self, caller: &Caller, action: &str, subject: &str) {
-        if let Err(error) = self.store.note(caller.person, action, subject, None).await {
+        self.note_by(caller.person, action, subject, None).await;
+    }
+
+    pub(crate) async fn note_by(
+        &self,
+        person: Uuid,
+        action: &str,
+        subject: &str,
+        detail: Option<&serde_json::Value>,
+    ) {
+        if let Err(error) = self.store.note(person, action, subject, detail).await {
             tracing::error!(?error, action, subject, "the admin log was not written");
         }
     }

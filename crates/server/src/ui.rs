@@ -78,11 +78,13 @@ pub(crate) async fn at(
 
 /// Who is not signed in and wants to see a page goes and signs in.
 pub(crate) async fn to_sign_in(request: Request<Body>, next: Next) -> Response {
-    let path = request.uri().path();
-    let is_page = path.strip_prefix("/ui/").is_none_or(is_page);
+    let uri = request.uri().clone();
+    let is_page = uri.path().strip_prefix("/ui/").is_none_or(is_page);
     let response = next.run(request).await;
     if is_page && response.status() == StatusCode::UNAUTHORIZED {
-        return Redirect::to("/ui/login").into_response();
+        let wanted = uri.path_and_query().map_or("/ui/", |it| it.as_str());
+        let next = url::form_urlencoded::byte_serialize(wanted.as_bytes()).collect::<String>();
+        return Redirect::to(&format!("/ui/login?next={next}")).into_response();
     }
     response
 }

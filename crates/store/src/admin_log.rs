@@ -1,5 +1,6 @@
 //! The table `admin_log`: who changed what. Rows are only ever added.
 
+use serde::Serialize;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
@@ -9,11 +10,13 @@ use crate::error::Result;
 use crate::{Store, now};
 
 /// One change somebody made.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AdminNote {
     pub id: Uuid,
     pub at: i64,
     pub person_id: Uuid,
+    /// What the person is called now; absent when they are gone.
+    pub person: Option<String>,
     /// A dotted verb, such as `server.add`.
     pub action: String,
     pub subject: String,
@@ -43,10 +46,15 @@ impl Store {
         Ok(())
     }
 
-    /// The latest notes, newest first.
-    pub async fn notes(&self, limit: u32) -> Result<Vec<AdminNote>> {
-        let sql = Sql::new("SELECT * FROM admin_log ORDER BY id DESC LIMIT $1");
-        sql.bind(i64::from(limit)).all(&self.db, read).await
+    /// The latest notes before another one, newest first.
+    pub async fn notes(&self, before: Option<Uuid>, limit: u32) -> Result<Vec<AdminNote>> {
+        let mut sql = Sql::new(
+            "SELECT l.*, p.name AS person FROM admin_log l LEFT JOIN people p ON p.id = l.person_id WHERE true",
+        );
+        if let Some(before) = before {
+            sql = sql.and("l.id <", before);
+        }
+        sql.then("ORDER BY l.id DESC LIMIT", i64::from(limit)).all(&self.db, read).await
     }
 }
 
@@ -55,6 +63,7 @@ fn read(row: &Row) -> Result<AdminNote> {
         id: row.id("id")?,
         at: row.int("at")?,
         person_id: row.id("person_id")?,
+        person: row.maybe_text("person")?,
         action: row.text("action")?,
         subject: row.text("subject")?,
         detail: row.maybe_json("detail")?,

@@ -112,6 +112,10 @@ impl Row {
         column!(self, column)
     }
 
+    pub(crate) fn maybe_int(&self, column: &str) -> Result<Option<i64>> {
+        column!(self, column)
+    }
+
     pub(crate) fn float(&self, column: &str) -> Result<f64> {
         column!(self, column)
     }

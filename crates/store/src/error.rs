@@ -11,6 +11,10 @@ pub enum StoreError {
     NameTaken { name: String },
     #[error("slug `{slug}` is already in use")]
     SlugTaken { slug: String },
+    #[error("somebody here has the address `{email}` already")]
+    EmailTaken { email: String },
+    #[error("this is the only admin who can sign in")]
+    LastAdmin,
     #[error("`{url}` is not a database address")]
     Url { url: String },
     #[error("cannot open the database")]
@@ -37,6 +41,8 @@ impl StoreError {
         match self {
             Self::NameTaken { .. } => "server.name-taken",
             Self::SlugTaken { .. } => "instance.slug-taken",
+            Self::EmailTaken { .. } => "people.email-taken",
+            Self::LastAdmin => "people.last-admin",
             Self::Url { .. } => "store.url",
             Self::Open(_) => "store.open",
             Self::Newer { .. } => "store.newer",

@@ -133,6 +133,17 @@ impl Store {
         Ok(rows)
     }
 
+    /// Everybody's instances of the servers in a workspace.
+    pub async fn instances_in(&self, workspace_id: Uuid) -> Result<Vec<InstanceRow>> {
+        Sql::new(
+            "SELECT * FROM mcp_instances
+             WHERE server_id IN (SELECT id FROM mcp_servers WHERE workspace_id = $1) ORDER BY id",
+        )
+        .bind(workspace_id)
+        .all(&self.db, read)
+        .await
+    }
+
     /// Every instance of everybody, for start-up.
     pub async fn all_instances(&self) -> Result<Vec<InstanceRow>> {
         Sql::new("SELECT * FROM mcp_instances ORDER BY id").all(&self.db, read).await

@@ -20,7 +20,10 @@ mod sealed;
 mod secrets;
 mod servers;
 mod settings;
+mod sign_in;
+mod tokens;
 mod tools;
+mod workspaces;
 
 #[cfg(test)]
 mod tests;
@@ -32,12 +35,15 @@ pub use error::StoreError;
 pub use instances::{Entry, InstanceRow};
 pub use lists::{ListKind, ListRow};
 pub use open::Store;
-pub use people::{Membership, PersonRow, SoloIds, WorkspaceRow};
+pub use people::{PersonRow, SoloIds};
 pub use sealed::Rotated;
 pub use secrets::SecretBox;
 pub use servers::ServerRow;
 pub use settings::ToolSetting;
+pub use sign_in::{LinkPurpose, OidcReturn, SessionRow};
+pub use tokens::TokenRow;
 pub use tools::ToolRow;
+pub use workspaces::{MemberRow, Membership, WorkspaceRow};
 
 /// Whether something is to be on or off: the wanted state, never "the other one".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,35 @@
-//! The tables `people`, `workspaces` and `members`.
+//! The table `people`.
 
-use serde_json::Value as Json;
+use toolgrove_core::call::Role;
 use uuid::Uuid;
 
 use crate::cell::Row;
-use crate::db::Sql;
-use crate::error::Result;
+use crate::db::{Sql, Tx};
+use crate::error::{Result, StoreError};
+use crate::workspaces::{insert_member, insert_workspace};
 use crate::{Store, now};
+
+/// The role of `people p`, as a column.
+macro_rules! role_of_p {
+    () => {
+        "CASE WHEN p.role = 'admin' THEN 'admin'
+            WHEN EXISTS (SELECT 1 FROM members m WHERE m.person_id = p.id AND m.role <> 'member')
+            THEN 'workspace-admin' ELSE 'member' END AS person_role"
+    };
+}
+pub(crate) use role_of_p;
+
+macro_rules! select {
+    ($clause:literal) => {
+        Sql::new(concat!(
+            "SELECT p.*, ",
+            role_of_p!(),
+            ", (SELECT max(s.last_seen_at) FROM browser_sessions s WHERE s.person_id = p.id) AS last_seen_at
+             FROM people p ",
+            $clause
+        ))
+    };
+}
 
 /// Somebody who uses the hub.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,31 +37,16 @@ pub struct PersonRow {
     pub id: Uuid,
     pub email: Option<String>,
     pub name: String,
-    pub role: String,
+    /// The highest role they hold anywhere.
+    pub role: Role,
+    /// Whether they can sign in with a password.
+    pub has_password: bool,
+    /// Who they are at the OpenID provider: `<issuer> <subject>`.
+    pub oidc_subject: Option<String>,
+    /// When they last used a browser in which they are signed in.
+    pub last_seen_at: Option<i64>,
     pub created_at: i64,
     pub updated_at: i64,
-}
-
-/// The boundary of sharing.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WorkspaceRow {
-    pub id: Uuid,
-    pub name: String,
-    /// `alpha`, `beta` or `gamma`.
-    pub phase: String,
-    pub allowlist: Option<Json>,
-    pub allowed_transports: Option<Json>,
-    pub pins: Option<Json>,
-    pub created_at: i64,
-    pub updated_at: i64,
-}
-
-/// A workspace as one of its members sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Membership {
-    pub workspace: WorkspaceRow,
-    /// `admin`, `workspace-admin` or `member`.
-    pub role: String,
 }
 
 /// Who and where, when there is only one person.
@@ -64,109 +72,171 @@ impl Store {
             return Ok(ids);
         }
         let ids = SoloIds { person_id: Uuid::now_v7(), workspace_id: Uuid::now_v7() };
-        insert_person(ids.person_id, "me", "admin").run(&mut tx).await?;
+        insert(&mut tx, ids.person_id, None, "me", Role::Admin).await?;
         insert_workspace(ids.workspace_id, "home", "gamma").run(&mut tx).await?;
-        insert_member(ids.workspace_id, ids.person_id, "admin").run(&mut tx).await?;
+        insert_member(ids.workspace_id, ids.person_id, Role::Admin).run(&mut tx).await?;
         tx.commit().await?;
         Ok(ids)
     }
 
-    pub async fn add_person(&self, name: &str, role: &str) -> Result<Uuid> {
+    /// Adds a person as a member of these workspaces. Their own role is admin or member; a workspace admin is one in
+    /// the memberships.
+    pub async fn add_person(
+        &self,
+        email: Option<&str>,
+        name: &str,
+        role: Role,
+        workspaces: &[Uuid],
+    ) -> Result<Uuid> {
         let id = Uuid::now_v7();
-        insert_person(id, name, role).run(&self.db).await?;
+        let mut tx = self.db.begin().await?;
+        insert(&mut tx, id, email, name, role).await?;
+        for workspace in workspaces {
+            insert_member(*workspace, id, role).run(&mut tx).await?;
+        }
+        tx.commit().await?;
         Ok(id)
-    }
-
-    pub async fn add_workspace(&self, name: &str, phase: &str) -> Result<Uuid> {
-        let id = Uuid::now_v7();
-        insert_workspace(id, name, phase).run(&self.db).await?;
-        Ok(id)
-    }
-
-    pub async fn add_member(&self, workspace_id: Uuid, person_id: Uuid, role: &str) -> Result<()> {
-        insert_member(workspace_id, person_id, role).run(&self.db).await?;
-        Ok(())
     }
 
     pub async fn person(&self, id: Uuid) -> Result<Option<PersonRow>> {
-        Sql::new("SELECT * FROM people WHERE id = $1").bind(id).first(&self.db, read_person).await
+        select!("WHERE p.id = $1").bind(id).first(&self.db, read).await
     }
 
-    /// The workspaces a person is a member of, the one they joined first in front.
-    pub async fn workspaces_of(&self, person_id: Uuid) -> Result<Vec<Membership>> {
-        let read = |row: &Row| Ok((row.int("joined_at")?, read_membership(row)?));
-        let mut rows = memberships(person_id).all(&self.db, read).await?;
-        rows.sort_by_key(|(joined_at, it)| (*joined_at, it.workspace.id));
-        Ok(rows.into_iter().map(|it| it.1).collect())
+    pub async fn people(&self) -> Result<Vec<PersonRow>> {
+        select!("ORDER BY p.name, p.id").all(&self.db, read).await
     }
 
-    /// A workspace, if this person is a member of it.
-    pub async fn workspace_of(&self, person_id: Uuid, id: Uuid) -> Result<Option<Membership>> {
-        memberships(person_id).and("w.id =", id).first(&self.db, read_membership).await
+    pub async fn person_by_email(&self, email: &str) -> Result<Option<PersonRow>> {
+        select!("WHERE lower(p.email) = $1").bind(email.to_lowercase()).first(&self.db, read).await
     }
 
-    pub async fn workspace(&self, id: Uuid) -> Result<Option<WorkspaceRow>> {
-        Sql::new("SELECT * FROM workspaces WHERE id = $1").bind(id).first(&self.db, read_workspace).await
+    pub async fn person_by_subject(&self, subject: &str) -> Result<Option<PersonRow>> {
+        select!("WHERE p.oidc_subject = $1").bind(subject).first(&self.db, read).await
+    }
+
+    /// Everybody who may change everything, the first of them in front.
+    pub async fn admins(&self) -> Result<Vec<PersonRow>> {
+        select!("WHERE p.role = 'admin' ORDER BY p.created_at, p.id").all(&self.db, read).await
+    }
+
+    /// A person's stored password, by the address they typed.
+    pub async fn password_of(&self, email: &str) -> Result<Option<(Uuid, Option<String>)>> {
+        Sql::new("SELECT id, password_hash FROM people WHERE lower(email) = $1")
+            .bind(email.to_lowercase())
+            .first(&self.db, |row| Ok((row.id("id")?, row.maybe_text("password_hash")?)))
+            .await
+    }
+
+    pub async fn set_password(&self, id: Uuid, hash: &str) -> Result<bool> {
+        set_password(id, hash).run(&self.db).await.map(|it| it > 0)
+    }
+
+    /// Binds a person to who they are at the OpenID provider, unless they are somebody there already.
+    pub async fn bind_subject(&self, id: Uuid, subject: &str) -> Result<bool> {
+        let sql = Sql::new(
+            "UPDATE people SET oidc_subject = $2, updated_at = $3 WHERE id = $1 AND oidc_subject IS NULL",
+        );
+        Ok(sql.bind(id).bind(subject).bind(now()).run(&self.db).await? > 0)
+    }
+
+    /// Changes what people know of somebody. Refused when no admin would be left. `false`: there is nobody.
+    pub async fn update_person(&self, id: Uuid, name: &str, email: Option<&str>, role: Role) -> Result<bool> {
+        let mut tx = self.db.begin().await?;
+        tx.lock_setup().await?;
+        let had_admin = has_admin(&mut tx).await?;
+        let found =
+            Sql::new("UPDATE people SET name = $2, email = $3, role = $4, updated_at = $5 WHERE id = $1")
+                .bind(id)
+                .bind(name)
+                .bind(email)
+                .bind(own_role(role))
+                .bind(now())
+                .run(&mut tx)
+                .await
+                .map_err(|it| taken(it, email))?;
+        keep_an_admin(&mut tx, had_admin).await?;
+        tx.commit().await?;
+        Ok(found > 0)
+    }
+
+    /// Removes somebody with everything they own. Refused when no admin would be left.
+    pub async fn remove_person(&self, id: Uuid) -> Result<bool> {
+        let mut tx = self.db.begin().await?;
+        tx.lock_setup().await?;
+        let had_admin = has_admin(&mut tx).await?;
+        let found = Sql::new("DELETE FROM people WHERE id = $1").bind(id).run(&mut tx).await?;
+        keep_an_admin(&mut tx, had_admin).await?;
+        tx.commit().await?;
+        Ok(found > 0)
     }
 }
 
-fn memberships(person_id: Uuid) -> Sql {
+/// Whether somebody who keeps the hub has a way in.
+pub(crate) async fn has_admin(tx: &mut Tx) -> Result<bool> {
+    let sql = Sql::new(
+        "SELECT id FROM people WHERE role = 'admin'
+         AND (password_hash IS NOT NULL OR oidc_subject IS NOT NULL) LIMIT 1",
+    );
+    Ok(sql.first(tx, |row| row.id("id")).await?.is_some())
+}
+
+/// Nobody may lock everybody out. Where no admin had a way in (a solo hub needs none), one must still be there.
+async fn keep_an_admin(tx: &mut Tx, had_admin: bool) -> Result<()> {
+    let admins = Sql::new("SELECT id FROM people WHERE role = 'admin' LIMIT 1");
+    let is_kept =
+        if had_admin { has_admin(tx).await? } else { admins.first(tx, |row| row.id("id")).await?.is_some() };
+    if is_kept { Ok(()) } else { Err(StoreError::LastAdmin) }
+}
+
+pub(crate) async fn insert(tx: &mut Tx, id: Uuid, email: Option<&str>, name: &str, role: Role) -> Result<()> {
     Sql::new(
-        "SELECT w.*, m.role AS member_role, m.created_at AS joined_at
-         FROM members m JOIN workspaces w ON w.id = m.workspace_id WHERE m.person_id = $1",
+        "INSERT INTO people (id, email, name, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)",
     )
-    .bind(person_id)
-}
-
-fn read_membership(row: &Row) -> Result<Membership> {
-    Ok(Membership { workspace: read_workspace(row)?, role: row.text("member_role")? })
-}
-
-fn insert_person(id: Uuid, name: &str, role: &str) -> Sql {
-    Sql::new("INSERT INTO people (id, name, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)")
-        .bind(id)
-        .bind(name)
-        .bind(role)
-        .bind(now())
-}
-
-fn insert_workspace(id: Uuid, name: &str, phase: &str) -> Sql {
-    Sql::new("INSERT INTO workspaces (id, name, phase, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)")
-        .bind(id)
-        .bind(name)
-        .bind(phase)
-        .bind(now())
-}
-
-fn insert_member(workspace_id: Uuid, person_id: Uuid, role: &str) -> Sql {
-    Sql::new(
-        "INSERT INTO members (workspace_id, person_id, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)",
-    )
-    .bind(workspace_id)
-    .bind(person_id)
-    .bind(role)
+    .bind(id)
+    .bind(email)
+    .bind(name)
+    .bind(own_role(role))
     .bind(now())
+    .run(tx)
+    .await
+    .map_err(|it| taken(it, email))?;
+    Ok(())
 }
 
-fn read_person(row: &Row) -> Result<PersonRow> {
+pub(crate) fn set_password(id: Uuid, hash: &str) -> Sql {
+    Sql::new("UPDATE people SET password_hash = $2, updated_at = $3 WHERE id = $1")
+        .bind(id)
+        .bind(hash)
+        .bind(now())
+}
+
+/// Who keeps only a workspace is a member of the hub.
+fn own_role(role: Role) -> &'static str {
+    match role {
+        Role::Admin => Role::Admin.as_str(),
+        Role::WorkspaceAdmin | Role::Member => Role::Member.as_str(),
+    }
+}
+
+pub(crate) fn taken(error: StoreError, email: Option<&str>) -> StoreError {
+    error.or_taken("people_email", || StoreError::EmailTaken { email: email.unwrap_or_default().to_owned() })
+}
+
+/// The column of [`role_of_p`].
+pub(crate) fn role(row: &Row) -> Result<Role> {
+    let word = row.text("person_role")?;
+    Role::parse(&word).ok_or(StoreError::Unreadable { what: "role", problem: word })
+}
+
+fn read(row: &Row) -> Result<PersonRow> {
     Ok(PersonRow {
         id: row.id("id")?,
         email: row.maybe_text("email")?,
         name: row.text("name")?,
-        role: row.text("role")?,
-        created_at: row.int("created_at")?,
-        updated_at: row.int("updated_at")?,
-    })
-}
-
-fn read_workspace(row: &Row) -> Result<WorkspaceRow> {
-    Ok(WorkspaceRow {
-        id: row.id("id")?,
-        name: row.text("name")?,
-        phase: row.text("phase")?,
-        allowlist: row.maybe_json("allowlist")?,
-        allowed_transports: row.maybe_json("allowed_transports")?,
-        pins: row.maybe_json("pins")?,
+        role: role(row)?,
+        has_password: row.maybe_text("password_hash")?.is_some(),
+        oidc_subject: row.maybe_text("oidc_subject")?,
+        last_seen_at: row.maybe_int("last_seen_at")?,
         created_at: row.int("created_at")?,
         updated_at: row.int("updated_at")?,
     })

@@ -8,8 +8,11 @@ use crate::error::{Result, StoreError};
 use crate::now;
 
 /// Every step from an empty database to the present one; the position is the version.
-pub(crate) const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_start.sql"), include_str!("../migrations/0002_seal_keys.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_start.sql"),
+    include_str!("../migrations/0002_seal_keys.sql"),
+    include_str!("../migrations/0003_sign_in.sql"),
+];
 
 /// Brings the database to the version after `steps`. A newer one is refused.
 pub(crate) async fn migrate(db: &Db, steps: &'static [&'static str]) -> Result<()> {

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
+use axum::{Extension, Router};
 use futures::future::join_all;
 use http::{Method, Request, Response, header};
 use http_body_util::BodyExt;
@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use toolgrove_core::catalog::usable;
 use toolgrove_core::{Secret, task};
+use toolgrove_server::{AS, Local};
 use toolgrove_wire::Raw;
 use tower::ServiceExt;
 
@@ -35,6 +36,7 @@ pub(crate) struct Api {
     key: Secret,
     /// A name the hub answers to.
     host: String,
+    acting_as: Option<String>,
 }
 
 enum Way {
@@ -91,12 +93,13 @@ impl Api {
             Owner::Running(place) => Self::of_running(paths, &place),
             Owner::Us(lock) => {
                 let hub = start::start(paths, start::read_config(paths)?, lock, 0).await?;
-                let doors = toolgrove_server::app(hub.app.clone());
+                let doors = toolgrove_server::app(hub.app.clone()).layer(Extension(Local));
                 let key = start::local_key(paths)?;
                 Ok(Self {
                     way: Way::InProcess { hub: Box::new(hub), doors },
                     key,
                     host: "localhost:0".into(),
+                    acting_as: paths.acting_as.clone(),
                 })
             }
         }
@@ -105,7 +108,12 @@ impl Api {
     fn of_running(paths: &Paths, place: &Place) -> Result<Self, Failure> {
         let host = place.url.as_ref().and_then(|it| it.strip_prefix("http://")).unwrap_or("localhost:0");
         let socket = place.socket.clone().unwrap_or_else(|| paths.socket());
-        Ok(Self { way: Way::Socket(socket), key: start::local_key(paths)?, host: host.to_owned() })
+        Ok(Self {
+            way: Way::Socket(socket),
+            key: start::local_key(paths)?,
+            host: host.to_owned(),
+            acting_as: paths.acting_as.clone(),
+        })
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -145,7 +153,11 @@ impl Api {
         accept: &str,
         body: Option<String>,
     ) -> Result<Response<Body>, Failure> {
-        let request = Request::builder()
+        let mut request = Request::builder();
+        if let Some(email) = &self.acting_as {
+            request = request.header(AS, email);
+        }
+        let request = request
             .method(method)
             .uri(path)
             .header(header::HOST, &self.host)
@@ -173,7 +185,9 @@ impl Api {
     pub(crate) async fn first_listings(&self) {
         let Way::InProcess { hub, .. } = &self.way else { return };
         let app = &hub.app;
-        let catalog = app.hub.catalog(&app.gate.owner());
+        // Who nobody is has nothing to list; the request that follows says so.
+        let Ok(caller) = app.local_caller(self.acting_as.as_deref()).await else { return };
+        let catalog = app.hub.catalog(&caller);
         let never = catalog.offers().filter(|it| it.fetched_at.is_none() && usable(&it.instance).is_ok());
         let asked = never.map(|offer| async move {
             match tokio::time::timeout(FIRST_LISTING, app.refresh(&offer.instance)).await {

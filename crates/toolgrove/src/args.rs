@@ -12,6 +12,9 @@ pub(crate) struct Args {
     /// Print JSON and nothing else; a problem is printed as JSON to stderr
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// On a team's hub: the admin for whom to act; needed if there are several
+    #[arg(long = "as", global = true, value_name = "EMAIL")]
+    pub(crate) acting_as: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -32,6 +35,9 @@ pub(crate) enum Command {
     /// Servers as you use them, with slug and credentials
     #[command(subcommand)]
     Instance(Instance),
+    /// What programs show to be let in
+    #[command(subcommand)]
+    Token(Token),
     /// List every tool
     Tools(Tools),
     /// Call a tool
@@ -183,6 +189,31 @@ pub(crate) struct InstanceAdd {
     /// A value the server needs, such as a header; repeatable
     #[arg(long = "credential", value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) credentials: Vec<(String, String)>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    /// Make a token; it is shown this once
+    Create(TokenCreate),
+    /// List your tokens
+    List,
+    /// End a token, now
+    Revoke {
+        /// Its name or id
+        token: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TokenCreate {
+    /// What to call it
+    pub(crate) name: String,
+    /// An instance it may use, by slug; repeatable. Without any it may use all
+    #[arg(long = "grant", value_name = "SLUG")]
+    pub(crate) grants: Vec<String>,
+    /// The tool names that lists show
+    #[arg(long, value_enum)]
+    pub(crate) names: Option<Names>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -11,6 +11,7 @@ mod prompt;
 mod serve;
 mod server;
 mod stdio;
+mod token;
 mod tools;
 
 use std::io::Read;
@@ -31,6 +32,7 @@ pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> R
         Command::Export(args) => export::run(args, paths, printer).await,
         Command::Server(args) => server::run(args, paths, printer).await,
         Command::Instance(args) => instance::run(args, paths, printer).await,
+        Command::Token(args) => token::run(args, paths, printer).await,
         Command::Tools(args) => tools::run(args, paths, printer).await,
         Command::Call(args) => call::run(args, paths, printer).await,
         Command::Prompt(args) => prompt::run(args, paths, printer).await,

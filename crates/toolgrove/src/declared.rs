@@ -13,7 +13,7 @@ use toolgrove_core::import::{self, Entry};
 use toolgrove_core::{Config, Error};
 use toolgrove_server::App;
 use toolgrove_server::registry::rows::Owner;
-use toolgrove_server::registry::{Declared, Keep, sync_declared};
+use toolgrove_server::registry::{Declared, Keep, sync_declared, sync_shared};
 
 use crate::failure::reason;
 use crate::paths::Paths;
@@ -27,8 +27,8 @@ pub(crate) async fn sync(app: &Arc<App>, paths: &Paths, servers: &[Entry]) -> Re
     for problem in read_mcp_json(&paths.mcp_json(), &mut declared) {
         tracing::warn!("{problem}");
     }
-    let caller = app.gate.owner();
-    let workspace = app.home(&caller).await?;
+    let Some(caller) = app.gate.solo() else { return sync_shared(app, &declared).await };
+    let workspace = app.home(caller).await?.id;
     let owner = Owner { person: caller.person, workspace, origin: "config".into() };
     sync_declared(app, &owner, &declared).await
 }

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Err(error) => return Printer::usage(&error),
     };
     let printer = Printer::new(args.json);
-    match run(args.command, &printer) {
+    match run(args.command, args.acting_as, &printer) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             printer.failure(&failure);
@@ -46,9 +46,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command, printer: &Printer) -> Result<Exit, Failure> {
+fn run(command: Command, acting_as: Option<String>, printer: &Printer) -> Result<Exit, Failure> {
     start_log(&command)?;
-    let paths = Paths::find()?;
+    let paths = Paths::find(acting_as)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

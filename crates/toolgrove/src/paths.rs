@@ -14,13 +14,16 @@ pub(crate) struct Paths {
     /// `toolgrove.toml`, which need not exist.
     pub(crate) config: PathBuf,
     pub(crate) data: PathBuf,
+    /// The admin for whom commands act on a team's hub; none if there is only one.
+    pub(crate) acting_as: Option<String>,
 }
 
 impl Paths {
-    pub(crate) fn find() -> Result<Self, Failure> {
+    pub(crate) fn find(acting_as: Option<String>) -> Result<Self, Failure> {
         Ok(Self {
             config: place("TOOLGROVE_CONFIG", ".config/toolgrove/toolgrove.toml")?,
             data: place("TOOLGROVE_DATA", ".local/share/toolgrove")?,
+            acting_as,
         })
     }
 

@@ -1,15 +1,15 @@
 //! The hub's socket, for commands and clients of the same person on the same machine.
 //!
-//! The first byte tells what a connection is. `{` begins a hello, one line `{"toolgrove":"hello"}` or
-//! `{"toolgrove":"hello","instance":"<slug>"}`; MCP follows in lines, as on stdio, and the file's mode is the key.
-//! Anything else is HTTP: the same doors as on the port, which ask for the key as they do there.
+//! The first byte tells what a connection is. `{` begins a hello, one line `{"toolgrove":"hello"}` with an
+//! `"instance":"<slug>"` or an `"as":"<e-mail>"` if wanted; MCP follows in lines, as on stdio, and the file's mode is
+//! the key. Anything else is HTTP: the same doors as on the port, which ask for the key as they do there.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use rustix::fs::Mode;
@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use toolgrove_core::call::View;
 use toolgrove_core::task;
-use toolgrove_server::{App, mcp};
+use toolgrove_server::{App, Local, mcp};
 
 use crate::failure::Failure;
 use crate::paths::Paths;
@@ -36,11 +36,13 @@ pub(crate) struct Hello {
     toolgrove: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instance: Option<String>,
+    #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
+    acting_as: Option<String>,
 }
 
 impl Hello {
-    pub(crate) fn new(instance: Option<String>) -> Self {
-        Self { toolgrove: "hello".into(), instance }
+    pub(crate) fn new(instance: Option<String>, acting_as: Option<String>) -> Self {
+        Self { toolgrove: "hello".into(), instance, acting_as }
     }
 
     pub(crate) fn line(&self) -> String {
@@ -94,7 +96,7 @@ impl Socket {
     /// Serves until told to stop, then waits for HTTP clients to get their answers. MCP clients stay as long as the
     /// hub does: they have no end of their own.
     pub(crate) async fn serve(self, app: Arc<App>, doors: Router, stop: CancellationToken) {
-        let clients = TaskTracker::new();
+        let (clients, doors) = (TaskTracker::new(), doors.layer(Extension(Local)));
         loop {
             let stream = tokio::select! {
                 () = stop.cancelled() => break,
@@ -135,7 +137,7 @@ async fn serve_one(
             let mut line = String::new();
             (&mut stream).take(HELLO_MAX).read_line(&mut line).await?;
             let hello: Hello = serde_json::from_str(&line).map_err(io::Error::other)?;
-            let caller = app.gate.owner();
+            let caller = app.local_caller(hello.acting_as.as_deref()).await.map_err(io::Error::other)?;
             let (input, output) = tokio::io::split(stream);
             mcp::lines::serve(app, caller, hello.view(), input, output).await
         }

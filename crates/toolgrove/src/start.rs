@@ -60,12 +60,9 @@ pub(crate) fn read_config(paths: &Paths) -> Result<Config, Failure> {
     let config =
         Config::parse(&text, variable).map_err(|error| Error::Config(format!("`{place}`: {error}")))?;
     match config.mode {
-        Mode::Solo => Ok(config),
-        mode => {
-            let word = if mode == Mode::Team { "team" } else { "cluster" };
-            Err(Failure::new("hub.mode", format!("mode `{word}` is not there yet"))
-                .hint(format!("set `mode = \"solo\"` in `{place}`")))
-        }
+        Mode::Solo | Mode::Team => Ok(config),
+        Mode::Cluster => Err(Failure::new("hub.mode", "mode `cluster` is not there yet")
+            .hint(format!("set `mode = \"team\"` in `{place}`"))),
     }
 }
 
@@ -75,7 +72,16 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     let key = local_key(paths)?;
     let secrets = SecretBox::load_or_create(&paths.secret_key(&config))?;
     let store = Store::open(&paths.store_url(&config), secrets).await?;
-    let solo = store.solo_person().await?;
+    let solo = match config.mode {
+        Mode::Solo => {
+            let person = store.solo_person().await?.person_id;
+            Some(Caller::person(person, Role::Admin, config.names))
+        }
+        Mode::Team | Mode::Cluster => {
+            store.first_workspace().await?;
+            None
+        }
+    };
     let program = std::env::current_exe().map_err(|error| Failure::io("cannot find this program", &error))?;
     let (reports, heard) = mpsc::unbounded_channel();
     let version = env!("CARGO_PKG_VERSION");
@@ -92,8 +98,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     });
     let hub = Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities));
     task::spawn("reports", hub.clone().follow(heard));
-    let owner = Caller::person(solo.person_id, Role::Admin, config.names);
-    let gate = Gate::new(key, owner, port, config.public_url.as_ref());
+    let gate = Gate::new(key, solo, port, &config);
     let app = Arc::new(App {
         hub,
         gate,

@@ -164,7 +164,7 @@ impl Reader<'_> {
                 max_payload_mb: or(raw.tabs.max_payload_mb, tabs.max_payload_mb),
             },
             sign_in: SignIn {
-                oidc_issuer: self.url("sign_in.oidc_issuer", raw.sign_in.oidc_issuer)?,
+                oidc_issuer: self.url_text("sign_in.oidc_issuer", raw.sign_in.oidc_issuer)?,
                 client_id: self.plain("sign_in.client_id", raw.sign_in.client_id)?,
                 client_secret: self.secret("sign_in.client_secret", raw.sign_in.client_secret)?,
             },
@@ -260,6 +260,12 @@ impl Reader<'_> {
             Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(Some(url)),
             _ => Err(self.wrong(typed.as_ref(), &format!("`{key}` must be an http or https URL"))),
         }
+    }
+
+    /// A URL that counts as it is typed.
+    fn url_text(&self, key: &str, typed: Text) -> Result<Option<String>, String> {
+        self.url(key, typed.clone())?;
+        self.plain(key, typed)
     }
 
     /// A secret and nothing else: the file may name it, never hold it.

@@ -76,7 +76,7 @@ pub async fn list(
 ) -> Answer<Json<Vec<Server>>> {
     let instances = app.store.instances_of(caller.person).await?;
     let mut rows = app.store.servers_of(caller.person).await?;
-    rows.retain(|it| may_see(&caller, it) && filter.enabled.is_none_or(|wanted| it.enabled == wanted));
+    rows.retain(|it| may_see(&app, &caller, it) && filter.enabled.is_none_or(|wanted| it.enabled == wanted));
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(Json(rows.into_iter().map(|it| Server::of(it, &instances)).collect()))
 }
@@ -89,11 +89,16 @@ pub async fn find(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, E
         let rows = app.store.servers_of(caller.person).await.map_err(store_error)?;
         rows.into_iter().find(|it| it.name == word)
     };
-    found.filter(|it| may_see(caller, it)).ok_or_else(|| Error::UnknownServer { server: word.to_owned() })
+    found
+        .filter(|it| may_see(app, caller, it))
+        .ok_or_else(|| Error::UnknownServer { server: word.to_owned() })
 }
 
-/// What is shared and turned off is there for admins only.
-fn may_see(caller: &Caller, row: &ServerRow) -> bool {
+/// What is shared and turned off is there for admins only; a token for some instances sees the servers behind them.
+fn may_see(app: &App, caller: &Caller, row: &ServerRow) -> bool {
+    if caller.grants.is_some() {
+        return app.hub.catalog(caller).offers().any(|it| it.instance.server == row.id);
+    }
     row.enabled || row.owner_id.is_some() || caller.role == Role::Admin
 }
 

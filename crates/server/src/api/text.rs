@@ -23,7 +23,7 @@ use toolgrove_wire::Raw;
 use super::{body, call};
 use crate::App;
 use crate::problem::Answer;
-use crate::registry::rows::{self, Owner};
+use crate::registry::rows;
 use crate::registry::{Imported, Paste};
 
 pub async fn import(
@@ -33,11 +33,7 @@ pub async fn import(
 ) -> Answer<Json<Imported>> {
     let paste: Paste = body(&bytes)?;
     let workspace = app.home(&caller).await?;
-    let owner = Owner { person: caller.person, workspace, origin: "paste".into() };
-    let imported = app.import(&owner, &paste).await?;
-    for added in &imported.added {
-        app.note_admin(&caller, "server.import", &added.name).await;
-    }
+    let imported = app.import(&caller, &workspace, &paste).await?;
     Ok(Json(imported))
 }
 

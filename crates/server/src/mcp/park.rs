@@ -6,7 +6,7 @@
 //! for ten minutes. A client that never comes back costs nothing after that: the call is dropped, which answers the
 //! server's questions as a person who walked away would, and cancels it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -107,6 +107,11 @@ impl Lot {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Parked>> {
         self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops every call of these callers, which declines what it asks and cancels it.
+    pub(crate) fn drop_all(&self, callers: &HashSet<Uuid>) {
+        self.lock().retain(|_, it| !callers.contains(&it.caller));
     }
 
     fn has_room(&self, caller: Uuid) -> bool {

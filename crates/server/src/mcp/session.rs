@@ -1,6 +1,6 @@
 //! A legacy client between `initialize` and `DELETE`: what it can do, what runs for it, what it was asked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -73,6 +73,11 @@ impl Sessions {
         lock(&self.0).remove(&session.id);
         session.cancel_all();
         session.closed.notify_waiters();
+    }
+
+    /// The sessions of these callers.
+    pub(crate) fn of(&self, callers: &HashSet<Uuid>) -> Vec<Arc<Session>> {
+        lock(&self.0).values().filter(|it| callers.contains(&it.caller)).cloned().collect()
     }
 
     /// How many a caller has open.
@@ -243,7 +248,7 @@ pub fn unlisted(caller: &Caller, view: View, version: Version) -> Arc<Session> {
 }
 
 /// Ends a session and the links that were opened for it.
-pub(super) fn close(app: &Arc<App>, session: &Session) {
+pub(crate) fn close(app: &Arc<App>, session: &Session) {
     app.sessions.close(session);
     let (app, chat) = (app.clone(), session.id.clone());
     task::spawn("end of a session", async move { app.hub.links().end_chat(&chat).await });

@@ -1,6 +1,6 @@
 //! The door for clients of 2024-11-05: `GET /sse` opens the stream and names where to post.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Query, State};
@@ -27,6 +27,13 @@ pub struct Streams(Mutex<HashMap<String, (Uuid, Arc<Conversation>)>>);
 impl Streams {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Uuid, Arc<Conversation>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Streams {
+    /// Ends every stream of these callers.
+    pub(crate) fn close_all(&self, callers: &HashSet<Uuid>) {
+        self.lock().retain(|_, it| !callers.contains(&it.0));
     }
 }
 

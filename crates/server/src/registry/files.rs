@@ -8,6 +8,7 @@ use std::sync::Arc;
 use toolgrove_core::Error;
 use toolgrove_core::import::Entry;
 use toolgrove_store::{ServerRow, Switch};
+use uuid::Uuid;
 
 use super::rows::{self, Owner};
 use crate::App;
@@ -90,6 +91,56 @@ pub async fn sync_declared(app: &Arc<App>, owner: &Owner, declared: &Declared) -
                 }
                 let offer = app.reload(owner.person, rows.instance.id).await?;
                 refresh(app, &offer.instance);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same for a team: what files declare is in the registry for everybody, and nobody's yet. Values of headers and
+/// variables are each person's own, so those in a file are left out.
+pub async fn sync_shared(app: &Arc<App>, declared: &Declared) -> Result<(), Error> {
+    let servers = app.store.all_servers().await.map_err(store_error)?;
+    let shared = |it: &&ServerRow| it.owner_id.is_none() && it.workspace_id.is_none();
+    for server in servers.iter().filter(shared).filter(|it| it.origin == ORIGIN) {
+        if !declared.entries.iter().any(|it| it.name == server.name) && !declared.keep.holds(&server.name) {
+            tracing::info!(server = server.name, "no longer declared: removed");
+            app.remove_server(server).await?;
+        }
+    }
+    for entry in &declared.entries {
+        let nobody = Owner { person: Uuid::nil(), workspace: Uuid::nil(), origin: ORIGIN.into() };
+        let mut rows = rows::rows(entry, &nobody, "server");
+        if rows.credentials.iter().any(|it| !it.1.reveal().is_empty()) {
+            tracing::warn!(
+                server = entry.name,
+                "its headers and variables are named; each person gives the values"
+            );
+        }
+        rows.server.owner_id = None;
+        rows.server.workspace_id = None;
+        match servers.iter().filter(shared).find(|it| it.name == entry.name) {
+            Some(server) if server.origin != ORIGIN => {
+                tracing::warn!(
+                    server = entry.name,
+                    "declared in a file, but a server of this name was added by hand; that one stays"
+                );
+            }
+            Some(server) if server.config == rows.server.config && server.enabled == rows.server.enabled => {}
+            Some(server) => {
+                rows.server.id = server.id;
+                app.store.update_server(&rows.server).await.map_err(store_error)?;
+                for instance in app.store.all_instances().await.map_err(store_error)? {
+                    if instance.server_id == server.id {
+                        app.reload(instance.person_id, instance.id).await?;
+                    }
+                }
+            }
+            None => {
+                app.store.add_server(&rows.server).await.map_err(store_error)?;
+                if let Some(config) = &rows.auth_config {
+                    app.store.add_auth_config(config).await.map_err(store_error)?;
+                }
             }
         }
     }

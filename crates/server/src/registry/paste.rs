@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use futures::stream::{self, StreamExt};
 use serde::{Deserialize, Serialize};
-use toolgrove_core::call::Links;
+use toolgrove_core::call::{Caller, Links};
 use toolgrove_core::event::ListKind;
 use toolgrove_core::hub::Log;
 use toolgrove_core::import::{self, Entry, Failed, message_error, message_success};
 use toolgrove_core::{Error, name};
-use toolgrove_store::Switch;
+use toolgrove_store::{Switch, WorkspaceRow};
 use uuid::Uuid;
 
 use super::rows::{self, Owner};
 use crate::App;
 use crate::problem::store_error;
+use crate::workspace::check_new;
 
 /// Servers asked at the same time.
 const AT_ONCE: usize = 8;
@@ -56,12 +57,22 @@ pub struct Added {
 
 impl App {
     /// Adds every server of a text. Each stands alone; their order is the text's.
-    pub async fn import(self: &Arc<Self>, owner: &Owner, paste: &Paste) -> Result<Imported, Error> {
+    pub async fn import(
+        self: &Arc<Self>,
+        caller: &Caller,
+        workspace: &WorkspaceRow,
+        paste: &Paste,
+    ) -> Result<Imported, Error> {
         let entries = import::read(&paste.text)?;
+        let owner = &Owner { person: caller.person, workspace: workspace.id, origin: "paste".into() };
         let results: Vec<Result<Added, Failed>> = stream::iter(entries)
             .map(|entry| async {
                 let entry = entry?;
-                let added = self.import_one(owner, &entry, paste).await;
+                let kind = rows::transport_kind(&entry.transport);
+                let added = match check_new(caller, workspace, kind, &entry.name) {
+                    Ok(()) => self.import_one(owner, &entry, paste).await,
+                    Err(error) => Err(error),
+                };
                 added.map_err(|error| Failed { name: entry.name.clone(), error: error.to_string() })
             })
             .buffered(AT_ONCE)

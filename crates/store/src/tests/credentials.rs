@@ -74,8 +74,8 @@ async fn notes_come_back_newest_first(place: Place) {
     let person = Uuid::now_v7();
     store.note(person, "server.add", "weather", None).await.unwrap();
     store.note(person, "server.remove", "weather", Some(&json!({"tools": 2}))).await.unwrap();
-    let notes = store.notes(10).await.unwrap();
+    let notes = store.notes(None, 10).await.unwrap();
     let found: Vec<_> = notes.iter().map(|it| (it.action.as_str(), it.detail.clone())).collect();
     assert_eq!(found, [("server.remove", Some(json!({"tools": 2}))), ("server.add", None)]);
-    assert_eq!(store.notes(1).await.unwrap().len(), 1);
+    assert_eq!(store.notes(None, 1).await.unwrap().len(), 1);
 }

@@ -1,5 +1,7 @@
 //! The first start and the ones after it.
 
+use toolgrove_core::call::Role;
+
 use super::place::Place;
 
 on_both!(
@@ -13,7 +15,7 @@ async fn the_first_start_makes_one_person_and_one_workspace(place: Place) {
     let solo = store.solo_person().await.unwrap();
     let person = store.person(solo.person_id).await.unwrap().unwrap();
     let workspace = store.workspace(solo.workspace_id).await.unwrap().unwrap();
-    assert_eq!(person.role, "admin");
+    assert_eq!(person.role, Role::Admin);
     assert_eq!((workspace.name.as_str(), workspace.phase.as_str()), ("home", "gamma"));
     assert_eq!(workspace.allowlist, None);
 }

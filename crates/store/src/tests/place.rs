@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
+use toolgrove_core::call::Role;
 use uuid::Uuid;
 
 use crate::{Entry, InstanceRow, SecretBox, ServerRow, Store};
@@ -79,11 +80,9 @@ pub(crate) struct Pair {
 }
 
 pub(crate) async fn pair(store: &Store) -> Pair {
-    let owner = store.add_person("owner", "member").await.unwrap();
-    let stranger = store.add_person("stranger", "member").await.unwrap();
     let workspace = store.add_workspace("team", "beta").await.unwrap();
-    store.add_member(workspace, owner, "member").await.unwrap();
-    store.add_member(workspace, stranger, "member").await.unwrap();
+    let owner = store.add_person(None, "owner", Role::Member, &[workspace]).await.unwrap();
+    let stranger = store.add_person(None, "stranger", Role::Member, &[workspace]).await.unwrap();
     Pair { owner, stranger, workspace }
 }
 

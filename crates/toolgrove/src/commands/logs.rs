@@ -116,7 +116,7 @@ fn row(call: &Value) -> (Mark, Vec<String>) {
 }
 
 /// Today only the time, else also the day.
-fn time(ms: i64) -> String {
+pub(super) fn time(ms: i64) -> String {
     let local = |it: Timestamp| it.to_zoned(TimeZone::system());
     let at = local(Timestamp::from_millisecond(ms).unwrap_or_default());
     let is_today = at.date() == local(Timestamp::now()).date();

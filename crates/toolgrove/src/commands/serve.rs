@@ -15,8 +15,9 @@ use http::{Method, Request};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use toolgrove_core::Config;
-use toolgrove_core::task;
+use toolgrove_core::config::Mode;
+use toolgrove_core::{Config, task};
+use toolgrove_server::{App, Welcome};
 
 use super::Stop;
 use crate::args::Serve;
@@ -55,7 +56,11 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
     let http = task::spawn("http", serve_http(listener, doors.clone(), stop.clone()));
     let socket = task::spawn("socket", socket.serve(app.clone(), doors, stop.clone()));
     let key = start::local_key(paths)?;
-    welcome(printer, &app, &url, key.reveal());
+    match app.welcome().await? {
+        Welcome::SignIn(page) => welcome(printer, &app, &url, &page, key.reveal()),
+        Welcome::SetUp(link) => welcome_team(printer, &app, &url, Some(&link)),
+        Welcome::Page(_) => welcome_team(printer, &app, &url, None),
+    }
     app.started.store(true, Ordering::Release);
     app.refresh_all();
     let watch = task::spawn("watch", declared::watch(app, paths.clone(), stamp));
@@ -77,7 +82,7 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
 /// What was typed goes over what the file says.
 fn configure(args: &Serve, mut config: Config) -> Result<Config, Failure> {
     if let Some(address) = args.listen {
-        if !address.ip().is_loopback() {
+        if config.mode == Mode::Solo && !address.ip().is_loopback() {
             return Err(Failure::usage(format!("`--listen {address}` is not a loopback address"))
                 .hint("a solo hub serves this machine only; use `127.0.0.1` or `[::1]`"));
         }
@@ -109,7 +114,9 @@ async fn serve_http(listener: TcpListener, doors: Router, stop: CancellationToke
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    let served = axum::serve(listener, doors).with_graceful_shutdown(stop.cancelled_owned()).await;
+    let served = axum::serve(listener, doors.into_make_service_with_connect_info::<SocketAddr>())
+        .with_graceful_shutdown(stop.cancelled_owned())
+        .await;
     if let Err(error) = served {
         tracing::error!(%error, "the port is no longer served");
     }
@@ -128,10 +135,8 @@ async fn end_streams(State(stop): State<CancellationToken>, request: Request<Bod
 }
 
 /// Where the hub is and how to connect to it.
-fn welcome(printer: &Printer, app: &toolgrove_server::App, url: &str, key: &str) {
-    let public = app.config.public_url.as_ref().map(|it| it.as_str().trim_end_matches('/'));
-    let base = public.unwrap_or(url);
-    let page = format!("{base}{}", app.gate.sign_in_path());
+fn welcome(printer: &Printer, app: &App, url: &str, page: &str, key: &str) {
+    let base = app.gate.base();
     let snippet = json!({ "mcpServers": { "toolgrove": {
         "url": format!("{base}/mcp"),
         "headers": { "Authorization": format!("Bearer {key}") },
@@ -150,11 +155,34 @@ fn welcome(printer: &Printer, app: &toolgrove_server::App, url: &str, key: &str)
     ));
     printer.line("or, for a client that starts a process,");
     printer.line(stdio);
-    let catalog = app.hub.catalog(&app.gate.owner());
-    if catalog.offers().next().is_none() {
+    if app.hub.offers().is_empty() {
         printer.line(
             "\nNo servers yet: add some with `toolgrove import FILE` or `toolgrove server add NAME URL`",
         );
+    }
+    printer.line("");
+}
+
+/// The same for a team, whose people sign in by themselves.
+fn welcome_team(printer: &Printer, app: &App, url: &str, set_up: Option<&str>) {
+    let base = app.gate.base();
+    let page = format!("{base}/ui/");
+    printer.json(&json!({
+        "url": format!("{url}/mcp"), "page": page, "pid": std::process::id(), "set_up": set_up,
+    }));
+    printer.line(format_args!("Toolgrove listens at {url}/mcp"));
+    match set_up {
+        Some(link) => {
+            printer.line(format_args!(
+                "\nNobody keeps this hub yet. Make the first admin, by a link that works once:"
+            ));
+            printer.line(link);
+        }
+        None => printer.line(format_args!("People sign in at {page}")),
+    }
+    printer.line(format_args!("\nClients connect to {base}/mcp with a token: `toolgrove token create NAME`"));
+    if app.config.public_url.is_none() && !app.config.listen.0.ip().is_loopback() {
+        printer.warning("others cannot reach this hub by its name: set `public_url` in `toolgrove.toml`");
     }
     printer.line("");
 }

@@ -36,14 +36,16 @@ pub(crate) async fn run(args: Stdio, paths: &Paths) -> Result<Exit, Failure> {
     let (mut stop, mut short) = (Stop::new(), 0);
     loop {
         let began = Instant::now();
-        let hello = Hello::new(args.instance.clone());
+        let hello = Hello::new(args.instance.clone(), paths.acting_as.clone());
         let end = match lock::claim(paths).await? {
             Owner::Us(lock) => own(&args, paths, lock, &mut client, &mut stop).await?,
             Owner::Running(place) => {
-                if let Some(slug) = &args.instance {
-                    let path = format!("/api/mcp/instances/{}", segment(slug));
-                    Api::with(paths, async |api| api.get(&path).await).await?;
-                }
+                let path = match &args.instance {
+                    Some(slug) => format!("/api/mcp/instances/{}", segment(slug)),
+                    None => "/api/status".into(),
+                };
+                // Who may not come in, or asks for nothing, is told so before the client is.
+                Api::with(paths, async |api| api.get(&path).await).await?;
                 tokio::select! {
                     end = join(&place, &hello, &mut client) => end,
                     () = stop.told() => Some(End::Done),
@@ -81,8 +83,15 @@ async fn own(
     let stamp = Stamp::of(paths);
     let mut hub = start::start(paths, start::read_config(paths)?, lock, 0).await?;
     let app = hub.app.clone();
+    let caller = match app.local_caller(paths.acting_as.as_deref()).await {
+        Ok(caller) => caller,
+        Err(error) => {
+            hub.close().await;
+            return Err(error.into());
+        }
+    };
     if let Some(slug) = &args.instance
-        && app.hub.catalog(&app.gate.owner()).offer(slug).is_none()
+        && app.hub.catalog(&caller).offer(slug).is_none()
     {
         hub.close().await;
         let path = format!("/api/mcp/instances/{}", segment(slug));
@@ -101,9 +110,8 @@ async fn own(
 
     let (ours, theirs) = tokio::io::duplex(PIPE);
     let (from_client, to_client) = tokio::io::split(theirs);
-    let view = Hello::new(args.instance.clone()).view();
-    let serving =
-        task::spawn("stdio", mcp::lines::serve(app.clone(), app.gate.owner(), view, from_client, to_client));
+    let view = Hello::new(args.instance.clone(), None).view();
+    let serving = task::spawn("stdio", mcp::lines::serve(app.clone(), caller, view, from_client, to_client));
     let (from_hub, to_hub) = tokio::io::split(ours);
     let end = tokio::select! {
         end = client.carry(from_hub, to_hub) => end.unwrap_or(End::Done),

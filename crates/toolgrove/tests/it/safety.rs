@@ -57,7 +57,7 @@ async fn without_the_right_key_every_door_is_shut() {
             let answer = knock(&hub, method.clone(), path, headers).await;
             if path == "/ui/" {
                 assert_eq!(answer.status, 303, "{headers:?}");
-                assert_eq!(answer.headers["location"], "/ui/login");
+                assert_eq!(answer.headers["location"], "/ui/login?next=%2Fui%2F");
                 continue;
             }
             assert_eq!(answer.status, 401, "{method} {path} {headers:?}: {}", answer.text());

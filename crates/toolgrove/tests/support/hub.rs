@@ -144,7 +144,11 @@ impl Hub {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> Stream {
-        let request = self.request(method, path, headers, body);
+        self.open_as(self.request(method, path, headers, body)).await
+    }
+
+    /// The same for a request as it is.
+    pub async fn open_as(&self, request: Request<Full<Bytes>>) -> Stream {
         let response = tokio::time::timeout(PATIENCE, self.client.request(request)).await;
         let (parts, body) = response.expect("the hub sends headers").unwrap().into_parts();
         Stream {

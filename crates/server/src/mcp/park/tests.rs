@@ -49,7 +49,7 @@ async fn app() -> Arc<App> {
         guard: toolgrove_core::net::Guard::Open,
     });
     let owner = Caller::person(solo.person_id, Role::Admin, Profile::Double);
-    let gate = Gate::new(Secret::new("key"), owner, 0, None);
+    let gate = Gate::new(Secret::new("key"), Some(owner), 0, &config);
     let app = Arc::new(App {
         hub: Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities)),
         gate,
@@ -68,7 +68,7 @@ async fn app() -> Arc<App> {
 }
 
 fn client(app: &App) -> Client {
-    let caller: Arc<Caller> = app.gate.owner();
+    let caller: Arc<Caller> = app.gate.solo().expect("one person").clone();
     Client {
         caller,
         view: View::All,
@@ -182,7 +182,7 @@ async fn a_state_is_good_for_ten_minutes_and_then_the_call_is_declined_and_dropp
     let (running, mut told) = call(&app, 1, &witness);
     let parked = until_result(running).await;
     advance(TTL.checked_sub(Duration::from_secs(1)).expect("more than a second")).await;
-    assert_eq!(app.lot.count(&app.gate.owner()), 1);
+    assert_eq!(app.lot.count(app.gate.solo().expect("one person")), 1);
     let result = until_result(again(&app, &parked, "k0").unwrap_or_else(|it| panic!("{it:?}"))).await;
     assert_eq!(result.get("content").map(|it| it.as_str().to_owned()).as_deref(), Some("[]"));
     assert_eq!(told.recv().await, Some(Seen::Answered("accept".into())));
@@ -191,7 +191,7 @@ async fn a_state_is_good_for_ten_minutes_and_then_the_call_is_declined_and_dropp
     let parked = until_result(running).await;
     advance(TTL + Duration::from_millis(5)).await;
     assert_eq!(told.recv().await, Some(Seen::Declined));
-    assert_eq!(app.lot.count(&app.gate.owner()), 0);
+    assert_eq!(app.lot.count(app.gate.solo().expect("one person")), 0);
     assert_eq!(Arc::strong_count(&witness), 1);
     check_reason(again(&app, &parked, "k0"), "expired");
 }
@@ -215,7 +215,7 @@ async fn every_round_has_ten_minutes_of_its_own_and_the_call_has_an_hour() {
         assert_eq!(told.recv().await, Some(Seen::Answered("accept".into())));
     }
     assert_eq!(told.recv().await, Some(Seen::Declined));
-    assert_eq!(app.lot.count(&app.gate.owner()), 0);
+    assert_eq!(app.lot.count(app.gate.solo().expect("one person")), 0);
 }
 
 #[tokio::test]
@@ -226,15 +226,15 @@ async fn a_caller_may_park_so_many_and_a_replica_so_many() {
         let (running, _) = call(&app, 1, &witness);
         until_result(running).await;
     }
-    assert_eq!(app.lot.count(&app.gate.owner()), PER_CALLER);
+    assert_eq!(app.lot.count(app.gate.solo().expect("one person")), PER_CALLER);
     let (running, mut told) = call(&app, 1, &witness);
     let result = until_result(running).await;
     assert!(result.get("content").is_some(), "{}", result.as_str());
     assert_eq!(told.recv().await, Some(Seen::Declined));
-    assert_eq!(app.lot.count(&app.gate.owner()), PER_CALLER);
+    assert_eq!(app.lot.count(app.gate.solo().expect("one person")), PER_CALLER);
     advance(TTL + Duration::from_millis(5)).await;
     tokio::task::yield_now().await;
-    assert_eq!((app.lot.count(&app.gate.owner()), Arc::strong_count(&witness)), (0, 1));
+    assert_eq!((app.lot.count(app.gate.solo().expect("one person")), Arc::strong_count(&witness)), (0, 1));
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn ten_thousand_rounds_leave_nothing_behind() {
                 check_reason(again(&app, &parked, "k0"), "consumed");
             }
         }
-        assert_eq!(app.lot.count(&app.gate.owner()), 0, "round {round}");
+        assert_eq!(app.lot.count(app.gate.solo().expect("one person")), 0, "round {round}");
     }
     // Aborted tasks are gone once the runtime has seen them.
     for _ in 0..10 {

@@ -74,7 +74,15 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::Request(_)) => Error::NotFound("/api/nothing".into()),
         Some(Error::NotFound(_)) => Error::AuthMissing,
         Some(Error::AuthMissing) => Error::AuthOrigin,
-        Some(Error::AuthOrigin) => Error::Import("no servers found in this JSON"),
+        Some(Error::AuthOrigin) => Error::SignIn("the e-mail address or the password is wrong".into()),
+        Some(Error::SignIn(_)) => Error::Throttled { seconds: 30 },
+        Some(Error::Throttled { .. }) => Error::TokenMayNot,
+        Some(Error::TokenMayNot) => {
+            Error::ActAs("this hub has several admins; say who you are with `--as EMAIL`".into())
+        }
+        Some(Error::ActAs(_)) => Error::EmailTaken { email: "ada@example.com".into() },
+        Some(Error::EmailTaken { .. }) => Error::LastAdmin,
+        Some(Error::LastAdmin) => Error::Import("no servers found in this JSON"),
         Some(Error::Import(_)) => {
             Error::Config("line 3, column 1: `lisen` is not a key; did you mean `listen`?".into())
         }
@@ -107,6 +115,8 @@ mod tests {
         match error {
             StoreError::NameTaken { .. }
             | StoreError::SlugTaken { .. }
+            | StoreError::EmailTaken { .. }
+            | StoreError::LastAdmin
             | StoreError::Url { .. }
             | StoreError::Open(_)
             | StoreError::Newer { .. }

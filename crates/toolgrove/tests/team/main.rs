@@ -1,0 +1,11 @@
+//! A team's hub: the built binary, people who sign in to it, and what each of them can and cannot see.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../support/hub.rs"]
+mod hub;
+mod machine;
+mod people;
+mod sign_in;
+mod team;
+mod tokens;
