@@ -62,7 +62,9 @@ export const STATUS: HubStatus = {
   tools: 1,
   sessions: 0,
   parked: 0,
+  me: { id: "p", name: "Ada", email: null, role: "admin" },
   endpoint: "http://127.0.0.1:7430/mcp",
+  checklist: { server: true, client: false, call: false },
 };
 
 export const instance = (slug: string, more: Partial<Instance> = {}): Instance => ({

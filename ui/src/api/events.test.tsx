@@ -1,8 +1,8 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test } from "vitest";
-import { call, entry, instance, whole } from "@/test-kit";
+import { call, entry, instance, STATUS, whole } from "@/test-kit";
 import { apply } from "./events";
-import { callsQuery, instanceQuery, instancesQuery, registryQuery } from "./queries";
+import { callsQuery, instanceQuery, instancesQuery, registryQuery, statusQuery } from "./queries";
 
 function client() {
   const cache = new QueryClient();
@@ -46,6 +46,18 @@ test("a call appears when it begins and changes in its place when it ends", () =
     ?.pages.flat()
     .map((it) => `${it.id} ${it.outcome}`);
   expect(shown).toEqual(["3 null", "2 failed", "1 done"]);
+});
+
+test("the first steps tick themselves", () => {
+  const cache = client();
+  cache.setQueryData(statusQuery.queryKey, STATUS);
+  apply(cache, { type: "client", name: "cursor" });
+  apply(cache, { type: "call", call: call("9") });
+  expect(cache.getQueryData(statusQuery.queryKey)?.checklist).toEqual({
+    server: true,
+    client: true,
+    call: true,
+  });
 });
 
 test("an event of a newer hub does nothing", () => {

@@ -2,8 +2,8 @@
 
 import type { QueryClient } from "@tanstack/react-query";
 import { dropInstance, putCall, putInstance } from "./patch";
-import { instancesQuery, registryQuery, statsQuery } from "./queries";
-import type { LiveEvent } from "./types";
+import { instancesQuery, registryQuery, statsQuery, statusQuery } from "./queries";
+import type { HubStatus, LiveEvent } from "./types";
 
 export type Live = "connecting" | "live" | "reconnecting";
 
@@ -52,6 +52,7 @@ export function apply(client: QueryClient, event: LiveEvent): void {
   switch (event.type) {
     case "instance":
       putInstance(client, event.instance);
+      tick(client, "server");
       return;
     case "instance_removed":
       dropInstance(client, event.id);
@@ -69,6 +70,10 @@ export function apply(client: QueryClient, event: LiveEvent): void {
       return;
     case "call":
       putCall(client, event.call);
+      tick(client, "call");
+      return;
+    case "client":
+      tick(client, "client");
       return;
     case "lag":
       readAgain(client);
@@ -76,6 +81,14 @@ export function apply(client: QueryClient, event: LiveEvent): void {
     default:
       return;
   }
+}
+
+/** A step of the beginning was taken. */
+function tick(client: QueryClient, step: keyof HubStatus["checklist"]): void {
+  client.setQueryData(statusQuery.queryKey, (status) => {
+    if (!status || status.checklist[step]) return status;
+    return { ...status, checklist: { ...status.checklist, [step]: true } };
+  });
 }
 
 /** What may have been missed. */

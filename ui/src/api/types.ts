@@ -57,10 +57,12 @@ export type HubStatus = {
   tools: number;
   sessions: number;
   parked: number;
-  /** Who is looking. A solo hub has one person, who may do everything. */
-  person?: Person;
-  /** Where clients reach the hub; the page's own origin when the hub does not say. */
-  endpoint?: string;
+  /** Who is looking. */
+  me: Person;
+  /** Where clients reach the hub; null when that is where the page comes from. */
+  endpoint: string | null;
+  /** The three steps of a beginning, as far as they were really taken. */
+  checklist: { server: boolean; client: boolean; call: boolean };
 };
 
 export type Transport =
@@ -320,6 +322,7 @@ export type LiveEvent =
       message: string | null;
     }
   | { type: "question"; id: string; ms: number }
+  | { type: "client"; name: string | null }
   | { type: "lag" };
 
 export type Workspace = {

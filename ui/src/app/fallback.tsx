@@ -10,11 +10,14 @@ import { Button } from "@/ui/button";
 export function NotFound() {
   useTitle("Not found");
   return (
-    <Empty sentence="There is nothing here, or nothing you may see.">
-      <Button asChild variant="primary">
-        <Link to="/">Home</Link>
-      </Button>
-    </Empty>
+    <>
+      <h1 className="sr-only">Not found</h1>
+      <Empty sentence="There is nothing here, or nothing you may see.">
+        <Button asChild variant="primary">
+          <Link to="/">Home</Link>
+        </Button>
+      </Empty>
+    </>
   );
 }
 

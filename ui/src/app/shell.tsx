@@ -119,24 +119,20 @@ function SideBar({ open, children }: { open: boolean; children: ReactNode }) {
   const [wasOpen, setWasOpen] = useState(open);
   if (open && !wasOpen) setWasOpen(true);
   return (
-    <>
-      <aside
-        aria-label="Registry"
-        hidden={!open}
-        style={{ width }}
-        className="hidden shrink-0 border-r bg-sunken md:block md:[&[hidden]]:hidden"
-      >
-        {wasOpen && children}
-      </aside>
-      {open && (
-        <Splitter
-          label="Width of the registry"
-          value={width}
-          min={200}
-          max={480}
-          onChange={(it) => setPreference("registryWidth", it)}
-        />
-      )}
-    </>
+    <aside
+      aria-label="Registry"
+      hidden={!open}
+      style={{ width }}
+      className="relative hidden shrink-0 border-r bg-sunken md:block md:[&[hidden]]:hidden"
+    >
+      {wasOpen && children}
+      <Splitter
+        label="Width of the registry"
+        value={width}
+        min={200}
+        max={480}
+        onChange={(it) => setPreference("registryWidth", it)}
+      />
+    </aside>
   );
 }

@@ -1,13 +1,14 @@
 /** The sheet of shortcuts. */
 
 import { SHEET } from "@/lib/keys";
-import { Dialog, DialogBody, DialogContent } from "@/ui/dialog";
+import { ScrollBox } from "@/parts/scroll-box";
+import { Dialog, DialogContent } from "@/ui/dialog";
 
 export default function Shortcuts({ onClose }: { onClose: () => void }) {
   return (
     <Dialog open onOpenChange={(open) => !open && onClose()}>
       <DialogContent title="Shortcuts" description="Single letters can be turned off in Settings.">
-        <DialogBody>
+        <ScrollBox label="Shortcuts" className="min-h-0 flex-1 px-4 py-4">
           <dl className="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-1.5">
             {SHEET.map((it) => (
               <div key={it.does} className="contents">
@@ -22,7 +23,7 @@ export default function Shortcuts({ onClose }: { onClose: () => void }) {
               </div>
             ))}
           </dl>
-        </DialogBody>
+        </ScrollBox>
       </DialogContent>
     </Dialog>
   );

@@ -35,7 +35,7 @@ export function Splitter({ value, min, max, onChange, label }: Props) {
       tabIndex={0}
       onKeyDown={onKeyDown}
       onPointerDown={onPointerDown}
-      className="-mx-1 z-10 hidden w-2 cursor-col-resize touch-none transition-colors hover:bg-focus/30 focus-visible:bg-focus/40 md:block"
+      className="absolute inset-y-0 -right-1 z-10 w-2 cursor-col-resize touch-none transition-colors hover:bg-focus/30 focus-visible:bg-focus/40"
     />
   );
 }

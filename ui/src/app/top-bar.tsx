@@ -31,16 +31,12 @@ export function TopBar({ onMenu, onRegistry, onSearch, registryOpen }: Props) {
         </Button>
       </Tooltip>
       <Crumbs />
-      <Button
-        size="sm"
-        onClick={onSearch}
-        className="px-2! text-muted"
-        aria-label="Search"
-        aria-keyshortcuts="Meta+K Control+K"
-      >
+      <Button size="sm" onClick={onSearch} className="px-2! text-muted" aria-keyshortcuts="Meta+K Control+K">
         <Search />
-        <span className="hidden sm:inline">Search</span>
-        <kbd className="hidden rounded-sm bg-hover px-1 text-xs sm:inline">{isMac() ? "⌘K" : "Ctrl K"}</kbd>
+        <span className="max-sm:sr-only">Search</span>
+        <kbd aria-hidden className="hidden rounded-sm bg-hover px-1 text-xs sm:inline">
+          {isMac() ? "⌘K" : "Ctrl K"}
+        </kbd>
       </Button>
       <LiveDot />
     </header>

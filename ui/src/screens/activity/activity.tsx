@@ -8,7 +8,6 @@ import { asProblem } from "@/api/http";
 import { callsQuery, instancesQuery, statsQuery, statusQuery } from "@/api/queries";
 import type { CallRecord } from "@/api/types";
 import { moveFocus, useCommand } from "@/app/commands";
-import { personOf } from "@/app/who";
 import { matcher, parseFilter, withTerm } from "@/lib/activity-filter";
 import { filtered, merged, wantedOf } from "@/lib/calls";
 import { plural } from "@/lib/format";
@@ -56,7 +55,7 @@ export function ActivityScreen() {
   const read = calls.data?.pages;
   const shown = useMemo(() => {
     const passes = matcher(filter);
-    const me = ["me", ...(status ? [personOf(status).name] : [])];
+    const me = ["me", ...(status ? [status.me.name] : [])];
     const nameOf = (id: string | null) => (id ? (slugs.get(id) ?? "") : "");
     const inTime = (it: CallRecord) =>
       (from === undefined || it.started_at >= from) && (to === undefined || it.started_at < to);

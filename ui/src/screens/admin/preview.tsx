@@ -10,6 +10,7 @@ import { count, plural } from "@/lib/format";
 import { Foreign } from "@/parts/foreign";
 import { JsonView } from "@/parts/json-view";
 import { ProblemView } from "@/parts/problem";
+import { ScrollBox } from "@/parts/scroll-box";
 import { SkeletonRows } from "@/parts/skeleton";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
@@ -96,26 +97,28 @@ function List({ title, list, open, nameOf }: ListProps) {
       <summary className="font-medium">
         {title} <span className="text-muted">{list.items.length}</span>
       </summary>
-      <ul className="mt-1 max-h-72 space-y-1.5 overflow-y-auto">
-        {list.items.map((it, index) => {
-          const known = nameOf?.(it.name);
-          return (
-            <li key={`${index} ${it.name}`}>
-              <p className="font-mono text-sm">
-                <Foreign text={known?.public_name ?? it.name} plain />
-                {known?.collides && (
-                  <Badge tone="warn" className="ml-2">
-                    collides
-                  </Badge>
+      <ScrollBox label={title} className="mt-1 max-h-72">
+        <ul className="space-y-1.5">
+          {list.items.map((it, index) => {
+            const known = nameOf?.(it.name);
+            return (
+              <li key={`${index} ${it.name}`}>
+                <p className="font-mono text-sm">
+                  <Foreign text={known?.public_name ?? it.name} plain />
+                  {known?.collides && (
+                    <Badge tone="warn" className="ml-2">
+                      collides
+                    </Badge>
+                  )}
+                </p>
+                {it.description && (
+                  <Foreign text={it.description} plain className="block truncate text-muted text-sm" />
                 )}
-              </p>
-              {it.description && (
-                <Foreign text={it.description} plain className="block truncate text-muted text-sm" />
-              )}
-            </li>
-          );
-        })}
-      </ul>
+              </li>
+            );
+          })}
+        </ul>
+      </ScrollBox>
     </details>
   );
 }

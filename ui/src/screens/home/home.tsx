@@ -1,9 +1,9 @@
 /** Home: connect one client, see that it works. */
 
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { asProblem } from "@/api/http";
-import { callsQuery, instancesQuery, statusQuery } from "@/api/queries";
-import { checklist } from "@/lib/checklist";
+import { instancesQuery, statusQuery } from "@/api/queries";
+import { steps as stepsOf } from "@/lib/checklist";
 import { CopyButton } from "@/parts/copy-button";
 import { Card, Page } from "@/parts/page";
 import { ProblemView } from "@/parts/problem";
@@ -16,13 +16,9 @@ import { NeedsYou } from "./needs-you";
 export function Home() {
   const status = useQuery(statusQuery);
   const instances = useQuery(instancesQuery);
-  const calls = useInfiniteQuery(callsQuery());
   const endpoint = status.data?.endpoint ?? `${location.origin}/mcp`;
   const problem = status.error ?? instances.error;
-  const steps =
-    status.data && instances.data && calls.data
-      ? checklist(instances.data, calls.data.pages.flat(), status.data)
-      : undefined;
+  const steps = status.data && stepsOf(status.data.checklist);
   const isBeginning = steps?.some((it) => !it.done) ?? false;
   return (
     <Page title="Home" about="Connect a client to this endpoint, and it has every tool you have.">
@@ -36,10 +32,7 @@ export function Home() {
         </div>
         {problem && (
           <ProblemView problem={asProblem(problem)}>
-            <Button
-              size="sm"
-              onClick={() => Promise.all([status.refetch(), instances.refetch(), calls.refetch()])}
-            >
+            <Button size="sm" onClick={() => Promise.all([status.refetch(), instances.refetch()])}>
               Try again
             </Button>
           </ProblemView>

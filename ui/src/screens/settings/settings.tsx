@@ -4,7 +4,6 @@ import { useQuery } from "@tanstack/react-query";
 import { asProblem } from "@/api/http";
 import { statusQuery } from "@/api/queries";
 import { setPreference, type Theme, usePreference } from "@/app/preferences";
-import { personOf } from "@/app/who";
 import { Foreign } from "@/parts/foreign";
 import { Card, Page } from "@/parts/page";
 import { ProblemView } from "@/parts/problem";
@@ -28,13 +27,7 @@ export function SettingsScreen() {
     <Page title="Settings">
       <div className="space-y-5">
         {status.isError && <ProblemView problem={asProblem(status.error)} />}
-        {status.data && isTeam && (
-          <You
-            name={personOf(status.data).name}
-            email={personOf(status.data).email}
-            role={personOf(status.data).role}
-          />
-        )}
+        {status.data && isTeam && <You {...status.data.me} />}
         <Appearance />
         <Shortcuts />
         <Tokens />
