@@ -3,6 +3,7 @@
 pub mod account;
 pub mod call;
 pub mod calls;
+pub mod connect;
 pub mod instances;
 pub mod people;
 pub mod servers;

@@ -5,6 +5,7 @@
 pub mod api;
 mod auth;
 pub mod authority;
+pub mod connect;
 pub mod mcp;
 mod memory;
 mod page;
@@ -38,6 +39,8 @@ pub struct App {
     pub store: Store,
     pub config: Config,
     pub gate: Gate,
+    /// Tokens of instances that somebody signed in to.
+    pub keyring: connect::Keyring,
     pub sessions: mcp::session::Sessions,
     pub streams: mcp::sse::Streams,
     pub lot: mcp::park::Lot,
@@ -112,6 +115,7 @@ pub fn app(state: Arc<App>) -> Router {
             get(api::instances::one).patch(api::instances::change).delete(api::instances::remove),
         )
         .route("/api/mcp/instances/{id}/refresh", post(api::instances::refresh))
+        .route("/api/mcp/instances/{id}/connect", get(api::connect::show).post(api::connect::begin))
         .route("/api/mcp/instances/{id}/doctor", post(api::instances::doctor))
         .route("/api/mcp/instances/{id}/log", get(api::instances::log))
         .route("/api/mcp/instances/{id}/tools/{tool}", patch(api::instances::switch_tool))
@@ -121,15 +125,21 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/ui", get(|| async { Redirect::to("/ui/") }))
         .route("/ui/", get(ui::home))
         .route("/ui/logout", get(auth::sign_out_form).post(auth::sign_out))
+        .route("/ui/auth/mcp/start", post(connect::start))
+        .route("/ui/auth/mcp/go", get(connect::go))
+        .route("/ui/auth/mcp/callback", get(connect::callback))
         .route("/ui/{*path}", get(ui::at))
         .layer(from_fn_with_state(state.clone(), auth::known))
         .layer(from_fn(ui::to_sign_in));
-    Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
+    let open_pages = Router::new()
         .route("/ui/login", get(auth::sign_in_form).post(auth::sign_in))
         .route("/ui/login/provider", get(auth::to_provider))
         .route("/ui/login/return", get(auth::provider_return))
-        .route("/ui/join", get(auth::join_form).post(auth::join))
+        .route("/ui/join", get(auth::join_form).post(auth::join));
+    let pages = pages.merge(open_pages).layer(from_fn_with_state(state.clone(), connect::on_own_host));
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/oauth/client.json", get(connect::document))
         .merge(known)
         .merge(pages)
         .fallback(page::nothing_here)

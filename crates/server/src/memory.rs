@@ -20,7 +20,7 @@ pub struct Memory {
 
 enum Job {
     Listed(Arc<Offer>),
-    Barred(Uuid, String),
+    Barred(Uuid, Error),
     Judged(Uuid, Verdict),
     Done(oneshot::Sender<()>),
 }
@@ -62,7 +62,7 @@ impl Log for Memory {
     }
 
     fn barred(&self, instance: &Arc<Instance>, error: &Error) {
-        let _ = self.jobs.send(Job::Barred(instance.id, error.to_string()));
+        let _ = self.jobs.send(Job::Barred(instance.id, error.clone()));
     }
 
     fn judged(&self, instance: &Arc<Instance>, verdict: &Verdict) {
@@ -73,8 +73,11 @@ impl Log for Memory {
 async fn write(store: &Store, job: Job) {
     let written = match job {
         Job::Listed(offer) => write_offer(store, &offer).await,
-        Job::Barred(instance, text) => {
-            store.set_status(instance, "needs_reauth", Some(&text)).await.map(drop)
+        Job::Barred(instance, error) => {
+            if let Err(error) = crate::connect::barred(store, instance, &error).await {
+                tracing::debug!(%error, "what a server wants was not kept");
+            }
+            Ok(())
         }
         Job::Judged(server, verdict) => {
             let verdict = serde_json::to_value(&verdict).unwrap_or_default();

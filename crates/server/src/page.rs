@@ -6,6 +6,8 @@ use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, StatusCode, Uri, header};
 use toolgrove_core::Error;
 use toolgrove_core::call::Caller;
+use toolgrove_core::health::{Action, ActionKind, Health};
+use uuid::Uuid;
 
 use crate::App;
 use crate::problem::Refusal;
@@ -23,14 +25,15 @@ pub(crate) async fn home(app: &App, caller: &Caller) -> Response {
         let health = crate::api::health(app, offer, &row.status);
         let _ = write!(
             rows,
-            "<tr><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&row.slug),
             escape(offer.instance.transport.kind()),
-            escape(&health.summary)
+            escape(&health.summary),
+            sign_in(&health, row.id)
         );
     }
     if rows.is_empty() {
-        rows = "<tr><td colspan=3>No servers yet. Add one with <code>toolgrove import FILE</code>.</td></tr>"
+        rows = "<tr><td colspan=4>No servers yet. Add one with <code>toolgrove import FILE</code>.</td></tr>"
             .into();
     }
     html(
@@ -38,11 +41,21 @@ pub(crate) async fn home(app: &App, caller: &Caller) -> Response {
         "Toolgrove",
         &format!(
             "<p>Connect a client to <code>/mcp</code>.</p>\
-             <table><tr><th>Instance</th><th>Kind</th><th>Status</th></tr>{rows}</table>\
+             <table><tr><th>Instance</th><th>Kind</th><th>Status</th><th></th></tr>{rows}</table>\
              <p>This hub was built without its web UI. Build both with <code>cargo xtask run</code>, which needs \
              Node.js 20.19 or newer.</p>"
         ),
     )
+}
+
+/// The button of an instance that somebody has to sign in to.
+fn sign_in(health: &Health, instance: Uuid) -> String {
+    match &health.action {
+        Some(Action { kind: ActionKind::SignIn | ActionKind::Reconnect, label }) => {
+            crate::connect::button(instance, label).into_string()
+        }
+        _ => String::new(),
+    }
 }
 
 /// For a browser that asked for a page there is none of.

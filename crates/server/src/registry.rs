@@ -231,6 +231,7 @@ impl App {
             return Err(Error::UnknownInstance { id: instance.to_string() });
         }
         self.hub.remove(instance).await;
+        self.keyring.forget(instance);
         Ok(())
     }
 
@@ -242,6 +243,7 @@ impl App {
         let instance = Arc::new(rows::instance(server, &row, &[], around));
         let found = self.hub.links().discover(&instance).await;
         self.hub.links().close(instance.id).await;
+        self.keyring.forget(instance.id);
         found
     }
 

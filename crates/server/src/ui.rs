@@ -79,7 +79,8 @@ pub(crate) async fn at(
 /// Who is not signed in and wants to see a page goes and signs in.
 pub(crate) async fn to_sign_in(request: Request<Body>, next: Next) -> Response {
     let uri = request.uri().clone();
-    let is_page = uri.path().strip_prefix("/ui/").is_none_or(is_page);
+    // Whoever comes back from a provider goes on where they were.
+    let is_page = uri.path().strip_prefix("/ui/").is_none_or(|it| is_page(it) || it.starts_with("auth/mcp/"));
     let response = next.run(request).await;
     if is_page && response.status() == StatusCode::UNAUTHORIZED {
         let wanted = uri.path_and_query().map_or("/ui/", |it| it.as_str());
@@ -93,7 +94,8 @@ pub(crate) async fn to_sign_in(request: Request<Body>, next: Next) -> Response {
 fn guarded(mut response: Response) -> Response {
     const ALWAYS: [(HeaderName, &str); 3] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // With `no-referrer` a browser would send forms of ours with the origin `null`.
+        (header::REFERRER_POLICY, "same-origin"),
         (header::X_FRAME_OPTIONS, "DENY"),
     ];
     for (name, value) in ALWAYS {

@@ -15,7 +15,7 @@ use crate::error::{Result, StoreError};
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Text(Option<String>),
-    Int(i64),
+    Int(Option<i64>),
     Float(f64),
     Flag(bool),
 }
@@ -39,7 +39,9 @@ value_from! {
     Option<Uuid>, it => Self::Text(it.map(|id| id.to_string()));
     &Json, it => Self::Text(Some(it.to_string()));
     &Option<Json>, it => Self::Text(it.as_ref().map(Json::to_string));
-    i64, it => Self::Int(it);
+    Option<String>, it => Self::Text(it);
+    i64, it => Self::Int(Some(it));
+    Option<i64>, it => Self::Int(it);
     f64, it => Self::Float(it);
     bool, it => Self::Flag(it);
 }
@@ -55,7 +57,7 @@ pub(crate) fn postgres(values: Vec<Value>) -> Result<PgArguments> {
 fn arguments<A: Arguments>(values: Vec<Value>) -> Result<A>
 where
     Option<String>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
-    i64: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
+    Option<i64>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
     f64: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
     bool: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
 {

@@ -23,9 +23,26 @@ const fn sealed(table: &'static str, column: &'static str, key: &'static [&'stat
     Sealed { table, column, key, part: None }
 }
 
+const fn part(
+    table: &'static str,
+    column: &'static str,
+    key: &'static [&'static str],
+    part: &'static str,
+) -> Sealed {
+    Sealed { table, column, key, part: Some(part) }
+}
+
 /// All of them. A test compares this list with the schema.
-pub(crate) const SEALED: &[Sealed] =
-    &[sealed("credentials", "value_enc", &["instance_id", "key"]), sealed("seal_keys", "key_enc", &["id"])];
+pub(crate) const SEALED: &[Sealed] = &[
+    sealed("credentials", "value_enc", &["instance_id", "key"]),
+    sealed("seal_keys", "key_enc", &["id"]),
+    sealed("oauth_clients", "client_secret_enc", &["id"]),
+    sealed("oauth_pending", "verifier_enc", &["state"]),
+    part("oauth_tokens", "access_enc", &["instance_id"], "access"),
+    part("oauth_tokens", "refresh_enc", &["instance_id"], "refresh"),
+    // The same token on its way: it comes back to its column as it is.
+    part("oauth_tokens", "taken_enc", &["instance_id"], "refresh"),
+];
 
 /// What became of a rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

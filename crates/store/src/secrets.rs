@@ -82,13 +82,10 @@ impl SecretBox {
 
     fn try_open(&self, context: &str, sealed: &str) -> Option<Secret> {
         let (kid, body) = sealed.strip_prefix("v1.")?.split_once('.')?;
-        let key = match self.key(kid) {
-            Some(key) => key,
-            None => {
-                self.reread().ok()?;
-                self.key(kid)?
-            }
-        };
+        let key = self.key(kid).or_else(|| {
+            self.reread().ok()?;
+            self.key(kid)
+        })?;
         let bytes = BASE64.decode(body).ok()?;
         let (nonce, msg) = bytes.split_first_chunk::<NONCE_BYTES>()?;
         let payload = Payload { msg, aad: context.as_bytes() };

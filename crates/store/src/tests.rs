@@ -17,6 +17,7 @@ mod calls;
 mod crash;
 mod credentials;
 mod instances;
+mod oauth;
 mod open;
 mod people;
 mod place;

@@ -74,8 +74,20 @@ impl Api {
         paths: &Paths,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let mut stop = Stop::new();
-        let api = Self::open(paths).await?;
+        Self::open(paths).await?.run(work).await
+    }
+
+    /// The same with a hub that was started already.
+    pub(crate) async fn with_hub<T>(
+        paths: &Paths,
+        hub: Started,
+        work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        Self::of_ours(paths, hub)?.run(work).await
+    }
+
+    async fn run<T>(self, work: impl AsyncFnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
+        let (api, mut stop) = (self, Stop::new());
         let done = tokio::select! {
             done = work(&api) => done,
             () = stop.told() => Err(Failure::interrupted()),
@@ -93,16 +105,17 @@ impl Api {
             Owner::Running(place) => Self::of_running(paths, &place),
             Owner::Us(lock) => {
                 let hub = start::start(paths, start::read_config(paths)?, lock, 0).await?;
-                let doors = toolgrove_server::app(hub.app.clone()).layer(Extension(Local));
-                let key = start::local_key(paths)?;
-                Ok(Self {
-                    way: Way::InProcess { hub: Box::new(hub), doors },
-                    key,
-                    host: "localhost:0".into(),
-                    acting_as: paths.acting_as.clone(),
-                })
+                Self::of_ours(paths, hub)
             }
         }
+    }
+
+    fn of_ours(paths: &Paths, hub: Started) -> Result<Self, Failure> {
+        let doors = toolgrove_server::app(hub.app.clone()).layer(Extension(Local));
+        let base = hub.app.gate.base();
+        let host = base.split('/').nth(2).unwrap_or_default().to_owned();
+        let (key, acting_as) = (start::local_key(paths)?, paths.acting_as.clone());
+        Ok(Self { way: Way::InProcess { hub: Box::new(hub), doors }, key, host, acting_as })
     }
 
     fn of_running(paths: &Paths, place: &Place) -> Result<Self, Failure> {

@@ -38,6 +38,8 @@ pub(crate) enum Command {
     /// What programs show to be let in
     #[command(subcommand)]
     Token(Token),
+    /// Sign in to the server of an instance, in a browser
+    Login(Login),
     /// List every tool
     Tools(Tools),
     /// Call a tool
@@ -214,6 +216,15 @@ pub(crate) struct TokenCreate {
     /// The tool names that lists show
     #[arg(long, value_enum)]
     pub(crate) names: Option<Names>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Login {
+    /// The instance
+    pub(crate) slug: String,
+    /// Only print the page's address
+    #[arg(long)]
+    pub(crate) no_open: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -6,6 +6,7 @@ mod doctor;
 mod export;
 mod import;
 mod instance;
+mod login;
 mod logs;
 mod prompt;
 mod serve;
@@ -33,6 +34,7 @@ pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> R
         Command::Server(args) => server::run(args, paths, printer).await,
         Command::Instance(args) => instance::run(args, paths, printer).await,
         Command::Token(args) => token::run(args, paths, printer).await,
+        Command::Login(args) => login::run(args, paths, printer).await,
         Command::Tools(args) => tools::run(args, paths, printer).await,
         Command::Call(args) => call::run(args, paths, printer).await,
         Command::Prompt(args) => prompt::run(args, paths, printer).await,

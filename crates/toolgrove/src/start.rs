@@ -16,6 +16,7 @@ use toolgrove_core::config::Mode;
 use toolgrove_core::hub::Hub;
 use toolgrove_core::net::Guard;
 use toolgrove_core::{Config, Error, Secret, meter, task};
+use toolgrove_server::connect::{Keyring, Replicas};
 use toolgrove_server::{App, Gate, Memory};
 use toolgrove_store::{SecretBox, Store};
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
@@ -44,6 +45,7 @@ impl Started {
     /// Ends every link, writes down what is still in memory, and lets go of the folder.
     pub(crate) async fn close(self) {
         self.app.hub.links().shutdown().await;
+        self.app.keyring.close().await;
         self.app.hub.log().close().await;
         self.app.store.close().await;
     }
@@ -86,13 +88,15 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     let (reports, heard) = mpsc::unbounded_channel();
     let version = env!("CARGO_PKG_VERSION");
     let body_limit = usize::try_from(config.limits.body_mb).unwrap_or(usize::MAX).saturating_mul(1024 * 1024);
+    let replicas = if config.mode == Mode::Cluster { Replicas::Several } else { Replicas::Alone };
+    let keyring = Keyring::new(store.clone(), now, replicas);
     let pool = Pool::new(PoolOptions {
         shepherd: ShepherdCommand { program, args: vec![SHEPHERD.into()] },
         client: Implementation { name: "toolgrove".into(), version: version.into() },
         body_limit,
         idle: IDLE,
         reports,
-        tokens: None,
+        tokens: Some(Arc::new(keyring.clone())),
         now,
         guard: Guard::of(&config),
     });
@@ -102,6 +106,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     let app = Arc::new(App {
         hub,
         gate,
+        keyring,
         sessions: toolgrove_server::mcp::session::Sessions::default(),
         streams: toolgrove_server::mcp::sse::Streams::default(),
         lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),

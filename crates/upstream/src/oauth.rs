@@ -19,7 +19,7 @@ use url::{Host, Url};
 
 pub use challenge::{Challenge, union};
 pub use demand::Demand;
-pub use discover::{Provider, discover, issuer_documents, resource_documents};
+pub use discover::{Provider, covers, discover, issuer_documents, resource_documents};
 pub use register::{AuthMethod, Client, Registrar, Registration, metadata, register};
 pub use token::{Callback, Grant, Pkce, TokenFailure, authorization_url, exchange, refresh};
 

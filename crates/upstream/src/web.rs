@@ -170,7 +170,7 @@ impl Endpoint {
         head: &Head<'_>,
         body: Bytes,
     ) -> Result<Response<Incoming>, Failure> {
-        let token = token.map(|it| bearer(it)).transpose()?;
+        let token = token.map(bearer).transpose()?;
         let sent = Sent { method, head, token, body };
         let response = self.send_to(self.uri.clone(), &sent).await?;
         if response.status().is_redirection() { self.follow(response, &sent).await } else { Ok(response) }

@@ -23,13 +23,22 @@ pub(crate) fn python() -> PathBuf {
     tree::target().join("peers/python/bin/python")
 }
 
+/// The browser, by any of the names it is installed under.
+pub(crate) fn chromium() -> Option<PathBuf> {
+    let folders: Vec<_> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    names.iter().flat_map(|name| folders.iter().map(move |it| it.join(name))).find(|it| it.is_file())
+}
+
 /// How tests find the peers.
 pub(crate) fn environment() -> Vec<(String, OsString)> {
-    vec![
+    let mut all = vec![
         ("TOOLGROVE_TEST_PEERS".into(), folder().into()),
         ("TOOLGROVE_TEST_NODE".into(), node().into()),
         ("TOOLGROVE_TEST_PYTHON".into(), python().into()),
-    ]
+    ];
+    all.extend(chromium().map(|it| ("TOOLGROVE_TEST_CHROMIUM".to_owned(), it.into())));
+    all
 }
 
 pub(crate) async fn install_npm() -> Result<()> {

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 
+use crate::peers;
 use crate::process::Run;
 
 const RUST: &str = "install Rust with rustup (https://rustup.rs); `rust-toolchain.toml` picks the version";
@@ -38,6 +39,10 @@ pub(crate) async fn check_to_test() -> Result<()> {
         )
         .await,
     );
+    if peers::chromium().is_none() {
+        missing
+            .push("install Chromium for the tests in a browser (Debian: `apt-get install chromium`)".into());
+    }
     say(missing)
 }
 

@@ -90,7 +90,7 @@ impl Instance {
 }
 
 /// An instance by id or slug.
-pub(super) async fn find(app: &App, caller: &Caller, word: &str) -> Result<(InstanceRow, Arc<Offer>), Error> {
+pub(crate) async fn find(app: &App, caller: &Caller, word: &str) -> Result<(InstanceRow, Arc<Offer>), Error> {
     // What was learnt a moment ago is part of the answer.
     app.hub.log().flush().await;
     let row = match Uuid::parse_str(word) {

@@ -1,6 +1,7 @@
-//! Links that work once, printed when a hub starts.
+//! Links that work once, printed when a hub starts or when somebody signs in from a terminal.
 
 use toolgrove_core::Error;
+use toolgrove_core::call::Caller;
 use toolgrove_store::LinkPurpose;
 
 use super::secret;
@@ -34,6 +35,19 @@ impl App {
             return Ok(Welcome::SetUp(format!("{base}/ui/join?code={code}")));
         }
         Ok(Welcome::Page(format!("{base}/ui/")))
+    }
+
+    /// The address of a page of ours for a browser that may not know this caller yet. Whoever holds the key of a solo
+    /// hub gets one that signs them in on the way; earlier links that do are no longer good.
+    pub(crate) async fn way_to(&self, caller: &Caller, path: &str) -> Result<String, Error> {
+        let base = self.gate.base();
+        let is_solo = self.gate.solo.as_ref().is_some_and(|it| it.person == caller.person);
+        if !is_solo || caller.token.is_some() {
+            return Ok(format!("{base}{path}"));
+        }
+        let code = self.link_for(LinkPurpose::SignIn, Some(caller.person)).await?;
+        let next: String = url::form_urlencoded::byte_serialize(path.as_bytes()).collect();
+        Ok(format!("{base}/ui/login?code={code}&next={next}"))
     }
 
     async fn link_for(&self, purpose: LinkPurpose, person: Option<uuid::Uuid>) -> Result<String, Error> {

@@ -162,6 +162,9 @@ impl App {
             {
                 rows.instance.status = "not_ready".into();
                 rows.instance.last_error = Some(error.to_string());
+                if rows.auth_config.is_none() {
+                    rows.instance.auth_type = "oauth".into();
+                }
                 None
             }
             Some(Err(error)) if !save_anyway => return self.drop_link(&instance, error.clone()).await,
@@ -176,6 +179,9 @@ impl App {
             self.store.add_with_instance(&rows).await.map_err(store_error)?;
         } else {
             self.store.update_with_instance(&rows).await.map_err(store_error)?;
+        }
+        if let Some(Err(error @ Error::NeedsReauth { .. })) = &found {
+            crate::connect::barred(&self.store, rows.instance.id, error).await?;
         }
         for tool in &entry.disabled_tools {
             self.store.switch_tool(rows.instance.id, tool, Switch::Off).await.map_err(store_error)?;
@@ -200,6 +206,7 @@ impl App {
         error: Error,
     ) -> Result<Added, Error> {
         self.hub.links().close(instance.id).await;
+        self.keyring.forget(instance.id);
         Err(error)
     }
 }

@@ -60,7 +60,13 @@ pub fn write(entry: &Entry, rows: &mut toolgrove_store::Entry) {
             Some(AuthConfigRow::new(rows.server.id, "header", &entry.name, Value::Array(entries)))
         }
     };
-    rows.instance.auth_type = if rows.auth_config.is_some() { "header" } else { "public" }.into();
+    rows.instance.auth_type = match (&rows.auth_config, rows.instance.auth_type.as_str()) {
+        (Some(_), _) => "header",
+        // A sign-in outlives a new description of its server; whether it still fits is looked at when it is used.
+        (None, "oauth") => "oauth",
+        (None, _) => "public",
+    }
+    .into();
     rows.instance.auth_config_id = rows.auth_config.as_ref().map(|it| it.id);
     rows.credentials = credentials;
 }

@@ -94,7 +94,7 @@ fn configure(args: &Serve, mut config: Config) -> Result<Config, Failure> {
     Ok(config)
 }
 
-async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+pub(super) async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
     let failed = |error: std::io::Error| {
         let why = match error.kind() {
             std::io::ErrorKind::AddrInUse => "it is in use".into(),
@@ -110,7 +110,7 @@ async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure>
     Ok((listener, address))
 }
 
-async fn serve_http(listener: TcpListener, doors: Router, stop: CancellationToken) {
+pub(super) async fn serve_http(listener: TcpListener, doors: Router, stop: CancellationToken) {
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });

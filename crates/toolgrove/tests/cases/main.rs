@@ -1,6 +1,6 @@
 //! Runs the examples of `/cases` that need a hub: one trial per case, against the built binary and real servers.
 //!
-//! `mcp_client_http` and `proxy` are run whole, other files as far as `crates/core/tests/elsewhere.txt` sends them
+//! `mcp_client_http`, `oauth` and `proxy` are run whole, other files as far as `crates/core/tests/elsewhere.txt` sends them
 //! here. A case without a scenario fails, and so does a scenario without a case.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
@@ -9,6 +9,9 @@ mod http;
 #[path = "../support/hub.rs"]
 mod hub;
 mod import;
+mod oauth;
+#[path = "../support/provider.rs"]
+mod provider;
 mod proxy;
 
 use std::path::Path;
@@ -43,6 +46,7 @@ fn main() {
     for (file, scenarios, whole) in [
         ("mcp_client_http", http::SCENARIOS, true),
         ("proxy", proxy::SCENARIOS, true),
+        ("oauth", oauth::SCENARIOS, true),
         ("naming", import::NAMING, false),
         ("json_import", import::SCENARIOS, false),
         ("slug_and_validation", import::SLUGS, false),

@@ -88,8 +88,13 @@ impl Hub {
 
     /// A hub whose command is changed before it runs.
     pub async fn start_as(dir: TempDir, change: impl FnOnce(&mut Command)) -> Self {
+        Self::start_at(dir, "127.0.0.1:0", change).await
+    }
+
+    /// The same at an address that an earlier one may have had.
+    pub async fn start_at(dir: TempDir, address: &str, change: impl FnOnce(&mut Command)) -> Self {
         let mut command = command(dir.path());
-        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.args(["serve", "--listen", address]);
         change(&mut command);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn().unwrap();

@@ -153,7 +153,7 @@ fn canonical(server: &Url) -> String {
 }
 
 /// Whether a resource is the server, or all of a place that the server is in.
-fn covers(resource: &str, server: &Url) -> bool {
+pub fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     let inside = server.path().strip_prefix(resource.path().trim_end_matches('/'));
     resource.origin() == server.origin()

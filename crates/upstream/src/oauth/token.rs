@@ -5,10 +5,13 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use oauth2::basic::{BasicClient, BasicRequestTokenError, BasicTokenResponse};
 use oauth2::{
-    AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet, EndpointSet,
-    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken, Scope, TokenResponse, TokenUrl,
+    AsyncHttpClient, AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet,
+    EndpointSet, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken, Scope, TokenResponse,
+    TokenUrl,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -146,7 +149,7 @@ pub async fn exchange(
         .set_pkce_verifier(PkceCodeVerifier::new(verifier.reveal().to_owned()))
         .set_redirect_uri(Cow::Owned(redirect))
         .add_extra_param("resource", resource)
-        .request_async(&|request| send(fetch, request))
+        .request_async(&Way(fetch.clone()))
         .await;
     grant(answer)
 }
@@ -163,7 +166,7 @@ pub async fn refresh(
     let answer = oauth(endpoint, client)
         .exchange_refresh_token(&refresh)
         .add_extra_param("resource", resource)
-        .request_async(&|request| send(fetch, request))
+        .request_async(&Way(fetch.clone()))
         .await;
     grant(answer)
 }
@@ -208,6 +211,18 @@ fn grant(
     }
 }
 
+/// How `oauth2` reaches a provider.
+struct Way(Fetch);
+
+impl<'c> AsyncHttpClient<'c> for Way {
+    type Error = TokenFailure;
+    type Future = BoxFuture<'c, Result<oauth2::HttpResponse, TokenFailure>>;
+
+    fn call(&'c self, request: oauth2::HttpRequest) -> Self::Future {
+        send(&self.0, request).boxed()
+    }
+}
+
 async fn send(fetch: &Fetch, request: oauth2::HttpRequest) -> Result<oauth2::HttpResponse, TokenFailure> {
     let answer = fetch.send(request.map(Bytes::from)).await;
     let answer = answer.map_err(|it| TokenFailure::Away(it.to_string()))?;
@@ -240,7 +255,8 @@ fn refused(answer: &Fetched, body: Option<&Map<String, Value>>) -> TokenFailure 
 
 /// Makes an answer what the standard says, where providers commonly fall short of it.
 fn tidy(mut body: Map<String, Value>) -> Result<Value, TokenFailure> {
-    if !body.get("access_token").is_some_and(|it| it.as_str().is_some_and(|it| !it.is_empty())) {
+    let is_empty = |it: Option<&Value>| it.and_then(Value::as_str).is_none_or(str::is_empty);
+    if is_empty(body.get("access_token")) {
         return Err(unusable("no access_token in the answer"));
     }
     match body.get("token_type").and_then(Value::as_str) {
@@ -268,7 +284,7 @@ fn tidy(mut body: Map<String, Value>) -> Result<Value, TokenFailure> {
         let scopes: Vec<_> = scopes.iter().filter_map(Value::as_str).collect();
         body.insert("scope".into(), scopes.join(" ").into());
     }
-    if body.get("refresh_token").is_some_and(|it| !it.as_str().is_some_and(|it| !it.is_empty())) {
+    if is_empty(body.get("refresh_token")) {
         body.remove("refresh_token");
     }
     Ok(Value::Object(body))

@@ -53,6 +53,7 @@ async fn app() -> Arc<App> {
     let app = Arc::new(App {
         hub: Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities)),
         gate,
+        keyring: crate::connect::Keyring::new(store.clone(), now, crate::connect::Replicas::Alone),
         sessions: crate::mcp::session::Sessions::default(),
         streams: crate::mcp::sse::Streams::default(),
         lot: Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
