@@ -69,7 +69,7 @@ pub(crate) const OWN_CODES: &[(&str, &str)] = &[
     ("hub.port", "cannot listen on `127.0.0.1:7430`: it is in use"),
     ("hub.gone", "the hub went away"),
     ("hub.none", "there is no running hub to follow"),
-    ("hub.mode", "mode `team` is not there yet"),
+    ("hub.mode", "mode `cluster` is not there yet"),
     ("instance.tool-unknown", "`weather` has no tool called `forcast`"),
 ];
 

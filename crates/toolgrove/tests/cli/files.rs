@@ -38,10 +38,10 @@ fn a_broken_configuration_is_named_with_line_and_column() {
 #[test]
 fn a_mode_that_is_not_there_yet_is_named() {
     check(
-        "mode = \"team\"\n",
+        "mode = \"cluster\"\n",
         &expect![[r#"
-        error: mode `team` is not there yet
-        hint: set `mode = "solo"` in `~/toolgrove.toml`
+        error: mode `cluster` is not there yet
+        hint: set `mode = "team"` in `~/toolgrove.toml`
         exit 1"#]],
     );
 }
