@@ -19,6 +19,7 @@ import type {
   RegistryEntry,
   SeenTool,
   Server,
+  SignIn,
   Token,
   WholeInstance,
   Workspace,
@@ -74,6 +75,14 @@ export const instanceQuery = (word: string) =>
   queryOptions({
     queryKey: ["instance", word],
     queryFn: ({ signal }) => get<WholeInstance>(`/api/mcp/instances/${encodeURIComponent(word)}`, signal),
+  });
+
+/** The sign-in there is, or null. */
+export const signInQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["sign-in", id],
+    queryFn: ({ signal }) => get<SignIn | null>(`/api/mcp/instances/${id}/connect`, signal),
+    retry: false,
   });
 
 export const logQuery = (id: string) =>

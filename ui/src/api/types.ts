@@ -129,8 +129,19 @@ export type Era = { era: "modern" | "legacy"; version: string; evidence: string;
 export type WholeInstance = Instance & {
   era: Era | null;
   tool_list: Tool[];
+  auth_config_id?: string | null;
   /** What the admin has named and the person fills in; values are never sent. */
-  credentials?: { in: "header" | "query"; key: string; has_value: boolean }[];
+  credentials?: { in: "header" | "query" | "env"; key: string; has_value: boolean }[];
+};
+
+/** Who is signed in to an instance's server, without anything secret. */
+export type SignIn = {
+  issuer: string;
+  client_id: string;
+  scope: string | null;
+  signed_in_at: number;
+  expires_at: number | null;
+  has_refresh_token: boolean;
 };
 
 export type RegistryKind = "bud" | "external" | "builtin" | "tab" | "wasm";

@@ -14,6 +14,22 @@ const WORDS: Record<Outcome, string> = {
 
 export const endWord = (outcome: Outcome | null) => (outcome === null ? "running" : WORDS[outcome]);
 
+const DOORS: Record<string, string> = {
+  mcp: "A client",
+  legacy: "A client",
+  sse: "A client",
+  stdio: "A client's process",
+  api: "The API",
+  cli: "The command line",
+  xml: "A model's text",
+  chat: "A chat",
+  plan: "A plan",
+  bud: "A bud",
+};
+
+/** Who called, in words: the client's own name where it gave one. */
+export const callerWords = (call: CallRecord) => call.client || (DOORS[call.door] ?? call.door);
+
 export type Tone = "ok" | "bad" | "muted" | "info";
 
 export function endTone(outcome: Outcome | null): Tone {

@@ -8,7 +8,7 @@ import { callQuery, instanceQuery, instancesQuery } from "@/api/queries";
 import type { CallDetail, Withheld } from "@/api/types";
 import { NotFound } from "@/app/fallback";
 import { useNow } from "@/app/now";
-import { endTone, endWord } from "@/lib/calls";
+import { callerWords, endTone, endWord } from "@/lib/calls";
 import { cn } from "@/lib/class";
 import { bytes, clock, duration } from "@/lib/format";
 import { CopyButton } from "@/parts/copy-button";
@@ -58,7 +58,7 @@ function About({ call }: { call: CallDetail }) {
   const tone = endTone(call.outcome);
   return (
     <>
-      <Foreign text={call.client ?? call.door} plain className="text-text" /> called{" "}
+      <Foreign text={callerWords(call)} plain className="text-text" /> called{" "}
       <code className="text-text">{<Foreign text={call.tool} plain />}</code> at {clock(call.started_at, now)}
       : <span className={cn(tone === "bad" ? "text-bad" : "text-text")}>{endWord(call.outcome)}</span>
       {call.outcome !== null && <> after {duration(call.ms)}</>}

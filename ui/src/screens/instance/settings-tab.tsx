@@ -5,11 +5,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { asProblem } from "@/api/http";
 import { useChangeInstance, useConnect, useRemoveInstance } from "@/api/mutations";
-import { serversQuery } from "@/api/queries";
+import { serversQuery, signInQuery } from "@/api/queries";
 import type { Tool, WholeInstance } from "@/api/types";
 import { diffLines } from "@/lib/diff";
 import { kindWord } from "@/lib/kind";
 import { slugProblem } from "@/lib/slug";
+import { safeLink } from "@/lib/untrusted";
 import { Confirm } from "@/parts/confirm";
 import { DiffView } from "@/parts/diff-view";
 import { Foreign } from "@/parts/foreign";
@@ -21,14 +22,16 @@ import { Input, Textarea } from "@/ui/input";
 
 export function SettingsTab({ instance }: { instance: WholeInstance }) {
   const changed = instance.tool_list.filter((it) => it.changed);
+  // What comes with the hub is neither renamed nor removed.
+  const isOurs = instance.transport === "builtin" || instance.transport === "tab";
   return (
     <div className="thin-scroll h-full overflow-y-auto">
       <div className="mx-auto max-w-3xl space-y-5 p-4 md:p-6">
         {changed.length > 0 && <Changes tools={changed} />}
-        <Names key={instance.slug} instance={instance} />
+        {!isOurs && <Names key={instance.slug} instance={instance} />}
         <Credentials instance={instance} />
         <Definition instance={instance} />
-        <End instance={instance} />
+        {!isOurs && <End instance={instance} />}
       </div>
     </div>
   );
@@ -104,24 +107,9 @@ function Names({ instance }: { instance: WholeInstance }) {
 /** Values go in and never come out. */
 function Credentials({ instance }: { instance: WholeInstance }) {
   const change = useChangeInstance(instance.id);
-  const connect = useConnect(instance.id);
   const [values, setValues] = useState<Record<string, string>>({});
   const wanted = instance.credentials ?? [];
-  if (instance.auth_type === "oauth") {
-    return (
-      <Card title="Sign-in">
-        <div className="space-y-3 p-4">
-          <p className="text-muted">
-            {instance.status === "ready" ? "You are signed in." : instance.health.summary}
-          </p>
-          <Button disabled={connect.isPending} onClick={() => connect.mutate()}>
-            {instance.status === "not_ready" ? "Sign in" : "Reconnect"}
-          </Button>
-          {connect.error && <ProblemView problem={asProblem(connect.error)} />}
-        </div>
-      </Card>
-    );
-  }
+  if (instance.auth_type === "oauth") return <SignedIn instance={instance} />;
   if (wanted.length === 0) return null;
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -160,6 +148,35 @@ function Credentials({ instance }: { instance: WholeInstance }) {
     </Card>
   );
 }
+
+function SignedIn({ instance }: { instance: WholeInstance }) {
+  const connect = useConnect(instance.id);
+  const { data: signIn } = useQuery(signInQuery(instance.id));
+  return (
+    <Card title="Sign-in">
+      <div className="space-y-3 p-4">
+        {signIn ? (
+          <p>
+            Signed in at <Foreign text={hostOf(signIn.issuer)} plain className="font-medium" />
+            {signIn.scope && (
+              <>
+                , for <Foreign text={signIn.scope} plain className="font-mono text-sm" />
+              </>
+            )}
+          </p>
+        ) : (
+          <p className="text-muted">{instance.health.summary}</p>
+        )}
+        <Button disabled={connect.isPending} onClick={() => connect.mutate()}>
+          {signIn ? "Reconnect" : "Sign in"}
+        </Button>
+        {connect.error && <ProblemView problem={asProblem(connect.error)} />}
+      </div>
+    </Card>
+  );
+}
+
+const hostOf = (url: string) => safeLink(url)?.host ?? url;
 
 function Definition({ instance }: { instance: WholeInstance }) {
   const { data: servers } = useQuery(serversQuery);

@@ -154,11 +154,15 @@ function RowMenu({
             </MenuItem>
           )}
           <MenuItem onSelect={() => void copy(instance.slug)}>Copy slug</MenuItem>
-          <MenuSeparator />
-          <MenuItem onSelect={() => setAsking(true)} className="text-bad">
-            <Trash2 className="!text-bad" />
-            Remove
-          </MenuItem>
+          {instance.transport !== "builtin" && instance.transport !== "tab" && (
+            <>
+              <MenuSeparator />
+              <MenuItem onSelect={() => setAsking(true)} className="text-bad">
+                <Trash2 className="text-bad!" />
+                Remove
+              </MenuItem>
+            </>
+          )}
         </MenuContent>
       </Menu>
       <Confirm

@@ -13,7 +13,7 @@ import { FormField } from "@/parts/form-field";
 import { ProblemView } from "@/parts/problem";
 import { Button } from "@/ui/button";
 import { Dialog, DialogBody, DialogContent, DialogFooter } from "@/ui/dialog";
-import { Input } from "@/ui/input";
+import { Input, Select } from "@/ui/input";
 
 type Props = { server: Server; instances: Instance[]; onClose: () => void };
 
@@ -21,7 +21,9 @@ export function UseDialog({ server, instances, onClose }: Props) {
   const navigate = useNavigate();
   const add = useAddInstance();
   const configs = useQuery({ ...authConfigsQuery(server.id), retry: false });
-  const entries = configs.data?.find((it) => it.type === "header")?.entries ?? [];
+  const [configId, setConfigId] = useState<string>();
+  const config = configs.data?.find((it) => it.id === configId) ?? configs.data?.[0];
+  const entries = config?.entries ?? [];
   const [slug, setSlug] = useState(() =>
     freeSlug(
       nameFromUrl(server.endpoint),
@@ -35,9 +37,13 @@ export function UseDialog({ server, instances, onClose }: Props) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (wrong) return;
-    const credentials = entries.length > 0 ? { credentials: values } : {};
+    const credentials =
+      entries.length > 0
+        ? { credentials: Object.fromEntries(entries.map((it) => [it.key, values[it.key] ?? ""])) }
+        : {};
+    const auth = config ? { auth_config_id: config.id } : {};
     add.mutate(
-      { server_id: server.id, slug, name, ...credentials },
+      { server_id: server.id, slug, name, ...auth, ...credentials },
       { onSuccess: (made) => void navigate({ to: "/mcp/$id", params: { id: made.slug } }) },
     );
   };
@@ -71,6 +77,27 @@ export function UseDialog({ server, instances, onClose }: Props) {
                 />
               )}
             </FormField>
+            {configs.data && configs.data.length > 1 && (
+              <FormField label="Sign in by">
+                {(props) => (
+                  <Select
+                    {...props}
+                    className="w-full"
+                    value={config?.id ?? ""}
+                    onChange={(event) => setConfigId(event.target.value)}
+                  >
+                    {configs.data.map((it) => (
+                      <option key={it.id} value={it.id}>
+                        {it.name}
+                      </option>
+                    ))}
+                  </Select>
+                )}
+              </FormField>
+            )}
+            {config?.type === "oauth" && (
+              <p className="text-muted">You sign in at the server's own page, right after this.</p>
+            )}
             {entries.map((it) => (
               <FormField
                 key={it.key}
