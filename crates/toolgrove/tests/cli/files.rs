@@ -38,7 +38,7 @@ fn a_broken_configuration_is_named_with_line_and_column() {
 #[test]
 fn a_mode_that_is_not_there_yet_is_named() {
     check(
-        "mode = \"cluster\"\n",
+        "mode = \"cluster\"\n[store]\nurl = \"postgres://db.example/hub\"\n[cluster]\nvalkey = \"redis://cache.example\"\n",
         &expect![[r#"
         error: mode `cluster` is not there yet
         hint: set `mode = "team"` in `~/toolgrove.toml`
