@@ -1,3 +1,5 @@
+//! The files, their headers, and which paths are pages.
+
 use http_body_util::BodyExt;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Where connections may go, judged on the address that is really dialled.
+
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::{HashMap, VecDeque};

@@ -1,3 +1,5 @@
+//! What is fetched beside calls: bounds, redirects, and what is refused.
+
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Mutex;
