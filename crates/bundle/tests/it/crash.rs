@@ -197,7 +197,12 @@ fn run(kit: &Kit, act: &Act) -> bool {
             true
         }
         Act::TakeOut(bundle) => {
-            kit.write(&kit.text().replacen(&name(&id(*bundle), "p"), "away", 1));
+            let text = kit.text();
+            let mut away = "away".to_owned();
+            while text.contains(&format!("\"{away}\"")) {
+                away.push('y');
+            }
+            kit.write(&text.replacen(&name(&id(*bundle), "p"), &away, 1));
             true
         }
     }
