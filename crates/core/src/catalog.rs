@@ -111,6 +111,11 @@ impl Catalog {
         self.offers.values()
     }
 
+    /// What is worth showing to people: all but what is built in and has no tools.
+    pub fn shown(&self) -> impl Iterator<Item = &Arc<Offer>> {
+        self.offers().filter(|it| !it.is_hollow())
+    }
+
     pub fn offer(&self, slug: &str) -> Option<&Arc<Offer>> {
         self.offers.get(&slug.to_ascii_lowercase())
     }

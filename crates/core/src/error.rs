@@ -42,6 +42,8 @@ pub enum Error {
     InstanceMissing { server: String },
     #[error("slug `{slug}` is already in use")]
     SlugTaken { slug: String },
+    #[error("instance `{slug}` comes with Toolgrove and stays as it is")]
+    InstanceBuiltin { slug: String },
     #[error("{0}")]
     Slug(&'static str),
     #[error("`{slug}` needs you to reconnect: {text}")]
@@ -165,6 +167,7 @@ impl Error {
             Self::InstanceOff { .. } => "instance.off",
             Self::InstanceMissing { .. } => "instance.missing",
             Self::SlugTaken { .. } => "instance.slug-taken",
+            Self::InstanceBuiltin { .. } => "instance.builtin",
             Self::Slug(_) => "instance.slug",
             Self::NeedsReauth { .. } => "instance.needs-reauth",
             Self::UnknownWorkspace => "workspace.unknown",
@@ -215,6 +218,7 @@ impl Error {
             }
             Self::ToolOff { tool } => format!("turn it on with `toolgrove instance on SLUG --tool {tool}`"),
             Self::ServerOff { server } => format!("turn it on with `toolgrove server on {server}`"),
+            Self::InstanceBuiltin { slug } => format!("turn it off with `toolgrove instance off {slug}`"),
             Self::InstanceOff { slug } => format!("turn it on with `toolgrove instance on {slug}`"),
             Self::UnknownServer { .. } => "run `toolgrove server list` to see every server".into(),
             Self::UnknownInstance { .. } => "run `toolgrove instance list` to see every instance".into(),
@@ -266,6 +270,7 @@ impl Error {
             Self::ToolOff { .. }
             | Self::ServerOff { .. }
             | Self::InstanceOff { .. }
+            | Self::InstanceBuiltin { .. }
             | Self::TransportOff { .. }
             | Self::GrantMissing { .. }
             | Self::Role { .. }

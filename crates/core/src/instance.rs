@@ -41,6 +41,8 @@ pub enum Transport {
     Sse(HttpReach),
     Stdio(Command),
     Unix(UnixReach),
+    /// Part of the hub.
+    Builtin,
     /// Cannot be reached from here, and why in one sentence: a Windows pipe elsewhere, an unset variable.
     Impossible {
         kind: &'static str,
@@ -56,6 +58,7 @@ impl Transport {
             Self::Sse(_) => "sse",
             Self::Stdio(_) => "stdio",
             Self::Unix(_) => "unix",
+            Self::Builtin => "builtin",
             Self::Impossible { kind, .. } => kind,
         }
     }
@@ -66,7 +69,7 @@ impl Transport {
             Self::Http(reach) | Self::Sse(reach) => (&reach.headers, &reach.query),
             Self::Stdio(command) => (&command.env, &[]),
             Self::Unix(reach) => (&reach.headers, &[]),
-            Self::Impossible { .. } => (&[], &[]),
+            Self::Builtin | Self::Impossible { .. } => (&[], &[]),
         };
         first.iter().chain(second).map(|it| &it.1)
     }

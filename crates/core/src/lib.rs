@@ -1,5 +1,6 @@
 //! Decides. Knows names, routes, policy and health; opens no socket, file or process and reads no wall clock.
 
+pub mod auth;
 pub mod bus;
 pub mod call;
 pub mod catalog;

@@ -9,7 +9,7 @@ use toolgrove_wire::Raw;
 use crate::call::{Discovery, LegacyTask};
 use crate::event::ListKind;
 use crate::header::{self, Annotation};
-use crate::instance::Instance;
+use crate::instance::{Instance, Transport};
 use crate::name::{self, Profile};
 use crate::schema::Validator;
 
@@ -312,6 +312,11 @@ impl Offer {
             ListKind::Resources => &self.resources,
             ListKind::Templates => &self.templates,
         }
+    }
+
+    /// Whether it is part of the hub and has nothing to offer, so that it would only puzzle people.
+    pub fn is_hollow(&self) -> bool {
+        self.instance.transport == Transport::Builtin && self.listed().next().is_none()
     }
 
     /// How old the lists are; none before the first listing.

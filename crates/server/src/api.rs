@@ -1,11 +1,14 @@
 //! `/api`: what the command line, the page and scripts use. Every answer carries all its caller needs.
 
 pub mod account;
+pub mod auth_configs;
 pub mod call;
 pub mod calls;
 pub mod connect;
 pub mod instances;
+pub mod key;
 pub mod people;
+pub mod preview;
 pub mod servers;
 pub mod text;
 pub mod tokens;
@@ -50,7 +53,7 @@ pub async fn status(
         "name": "toolgrove",
         "version": env!("CARGO_PKG_VERSION"),
         "mode": app.config.mode,
-        "instances": catalog.offers().count(),
+        "instances": catalog.shown().count(),
         "tools": catalog.offers().map(|it| it.listed().count()).sum::<usize>(),
         "sessions": app.sessions.count(&caller),
         "parked": app.lot.count(&caller),

@@ -109,10 +109,17 @@ pub fn app(state: Arc<App>) -> Router {
             get(api::servers::one).patch(api::servers::change).delete(api::servers::remove),
         )
         .route("/api/mcp/servers/{id}/test", post(api::servers::test))
-        .route("/api/mcp/instances", get(api::instances::list).post(api::instances::add))
+        .route("/api/mcp/servers/{id}/preview", get(api::preview::saved).post(api::preview::unsaved))
+        .route(
+            "/api/mcp/servers/{id}/auth-configs",
+            get(api::auth_configs::list).post(api::auth_configs::add).delete(api::auth_configs::remove_all),
+        )
+        .route("/api/mcp/servers/{id}/auth-configs/{config}", delete(api::auth_configs::remove))
+        .route("/api/key/rotate", post(api::key::rotate))
+        .route("/api/mcp/instances", get(api::instances::list).post(api::instances::edit::add))
         .route(
             "/api/mcp/instances/{id}",
-            get(api::instances::one).patch(api::instances::change).delete(api::instances::remove),
+            get(api::instances::one).patch(api::instances::edit::change).delete(api::instances::remove),
         )
         .route("/api/mcp/instances/{id}/refresh", post(api::instances::refresh))
         .route("/api/mcp/instances/{id}/connect", get(api::connect::show).post(api::connect::begin))

@@ -21,7 +21,7 @@ pub(crate) async fn home(app: &App, caller: &Caller) -> Response {
     let mut rows = String::new();
     let catalog = app.hub.catalog(caller);
     for row in instances {
-        let Some(offer) = catalog.offer(&row.slug) else { continue };
+        let Some(offer) = catalog.offer(&row.slug).filter(|it| !it.is_hollow()) else { continue };
         let health = crate::api::health(app, offer, &row.status);
         let _ = write!(
             rows,

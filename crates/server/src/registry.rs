@@ -2,6 +2,8 @@
 //!
 //! The store is the truth; the hub's catalogue is rebuilt from it at start and kept in step with every change.
 
+pub mod auth;
+pub mod builtin;
 mod files;
 mod paste;
 pub mod rows;
@@ -12,11 +14,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use toolgrove_core::call::{Caller, Discovery, Links};
+use toolgrove_core::catalog::usable;
+use toolgrove_core::config::Mode;
 use toolgrove_core::instance::Instance;
 use toolgrove_core::net::Allowlist;
 use toolgrove_core::offer::{Offer, Permission, Tool};
-use toolgrove_core::{Error, name};
-use toolgrove_store::{InstanceRow, ServerRow, StoreError, Switch, ToolRow, ToolSetting};
+use toolgrove_core::{Error, Secret, name, task};
+use toolgrove_store::{
+    AuthConfigRow, BUILTINS, InstanceRow, ServerRow, StoreError, Switch, ToolRow, ToolSetting,
+};
 use toolgrove_wire::Raw;
 use uuid::Uuid;
 
@@ -27,8 +33,6 @@ use crate::App;
 use crate::memory::LISTS;
 use crate::problem::store_error;
 
-/// Instances we keep for ourselves.
-pub const RESERVED_SLUGS: [&str; 2] = ["builtin", "tabs"];
 /// How long a client waits for the very first listing of an instance it asks for by name.
 const FIRST_LISTING: Duration = Duration::from_secs(10);
 
@@ -42,6 +46,7 @@ fn next_revision() -> u64 {
 impl App {
     /// Fills the hub from the store: what was known at the last stop is served at once.
     pub async fn load(&self) -> Result<(), StoreError> {
+        self.store.give_builtins().await?;
         let mut offers = Vec::new();
         let mut people: HashMap<Uuid, Vec<InstanceRow>> = HashMap::new();
         for row in self.store.all_instances().await? {
@@ -63,9 +68,9 @@ impl App {
     /// Asks every usable server for its lists, beside everything else.
     pub fn refresh_all(self: &Arc<Self>) {
         for offer in self.hub.offers() {
-            if toolgrove_core::catalog::usable(&offer.instance).is_ok() {
+            if usable(&offer.instance).is_ok() {
                 let (app, instance) = (self.clone(), offer.instance.clone());
-                toolgrove_core::task::spawn("first refresh", async move {
+                task::spawn("first refresh", async move {
                     if let Err(error) = app.refresh(&instance).await {
                         tracing::warn!(server = instance.slug, %error, "could not be listed");
                     }
@@ -107,7 +112,7 @@ impl App {
     /// A slug nobody of this person has.
     pub async fn free_slug(&self, person: Uuid, wanted: &str) -> Result<String, Error> {
         let rows = self.store.instances_of(person).await.map_err(store_error)?;
-        let taken = rows.iter().map(|it| it.slug.as_str()).chain(RESERVED_SLUGS);
+        let taken = rows.iter().map(|it| it.slug.as_str()).chain(BUILTINS.map(|it| it.0));
         Ok(name::next_free(wanted, taken))
     }
 
@@ -122,16 +127,36 @@ impl App {
         Ok(self.hub.put(offer))
     }
 
+    /// Brings everybody's instances of a server in step after it changed.
+    pub async fn reload_server(self: &Arc<Self>, server: Uuid) -> Result<(), Error> {
+        let rows = self.store.all_instances().await.map_err(store_error)?;
+        for row in rows.iter().filter(|it| it.server_id == server) {
+            self.reload(row.person_id, row.id).await?;
+        }
+        Ok(())
+    }
+
     /// Where the servers of a workspace may be. What is in no workspace was put there by an admin and may be anywhere.
-    async fn hosts(&self, workspace: Option<Uuid>) -> Result<Allowlist, StoreError> {
+    pub(crate) async fn hosts(&self, workspace: Option<Uuid>) -> Result<Allowlist, StoreError> {
         let Some(workspace) = workspace else { return Ok(Allowlist::Any) };
         let row = self.store.workspace(workspace).await?;
         Ok(Allowlist::stored(row.and_then(|it| it.allowlist).as_ref()))
     }
 
-    fn around(&self, hosts: Allowlist, revision: u64) -> rows::Surroundings {
+    fn around(&self, server: &ServerRow, hosts: Allowlist, revision: u64) -> rows::Surroundings {
         let timeout = Duration::from_millis(self.config.limits.call_timeout_ms);
-        rows::Surroundings { env: self.env, hosts, timeout, revision }
+        // The hub's environment belongs to whoever runs it, and so do the files that may name it.
+        let is_theirs = self.config.mode == Mode::Solo || server.origin == "config";
+        let env = if is_theirs { self.env } else { |_: &str| None };
+        rows::Surroundings { env, hosts, timeout, revision }
+    }
+
+    /// How an instance shows who it is, if that has to be known.
+    pub(crate) async fn auth_config(&self, row: &InstanceRow) -> Result<Option<AuthConfigRow>, StoreError> {
+        match row.auth_config_id {
+            Some(id) => self.store.auth_config(id).await,
+            None => Ok(None),
+        }
     }
 
     /// An instance's offer as the store has it, everything that is still being written included.
@@ -155,8 +180,9 @@ impl App {
         revision: u64,
     ) -> Result<Offer, StoreError> {
         let credentials = self.store.credentials_of(row.id).await?;
-        let hosts = known.hosts(self, server.workspace_id).await?;
-        let instance = rows::instance(server, row, &credentials, self.around(hosts, revision));
+        let around = self.around(server, known.hosts(self, server.workspace_id).await?, revision);
+        let auth = self.auth_config(row).await?;
+        let instance = rows::instance(server, row, auth.as_ref(), &credentials, around);
         let mut offer = Offer::new(Arc::new(instance));
         if let Some(about) = &row.capabilities {
             let part = |key: &str| about.get(key).filter(|it| !it.is_null());
@@ -235,16 +261,59 @@ impl App {
         Ok(())
     }
 
-    /// Asks a server that nobody uses yet, over a link that is closed again.
-    pub async fn try_server(&self, person: Uuid, server: &ServerRow) -> Result<Discovery, Error> {
-        let row = InstanceRow::new(person, server.id, &name::slug_from_name(&server.name));
+    /// Asks a server what it offers: as this person's instance of it if they have one, else as nobody in particular.
+    pub async fn look_at(self: &Arc<Self>, person: Uuid, server: &ServerRow) -> Result<Looked, Error> {
+        let rows = self.store.instances_of(person).await.map_err(store_error)?;
+        let mine = rows.iter().filter(|it| it.server_id == server.id).min_by_key(|it| (!it.enabled, it.id));
+        if let Some(offer) = mine.and_then(|it| self.hub.offer(it.id)) {
+            let discovery = match usable(&offer.instance) {
+                Ok(()) => self.refresh(&offer.instance).await,
+                Err(off) => Err(off),
+            };
+            return Ok(Looked { instance: offer.instance.clone(), discovery });
+        }
+        let row = InstanceRow::new(person, server.id, &default_slug(server));
+        self.look_as(server, &row, None, &[]).await
+    }
+
+    /// The same for a server that is not saved like this, with what the person shows the one that is.
+    pub async fn look_at_edit(self: &Arc<Self>, person: Uuid, server: &ServerRow) -> Result<Looked, Error> {
+        let rows = self.store.instances_of(person).await.map_err(store_error)?;
+        let mine =
+            rows.into_iter().filter(|it| it.server_id == server.id).min_by_key(|it| (!it.enabled, it.id));
+        let Some(mine) = mine else {
+            let row = InstanceRow::new(person, server.id, &default_slug(server));
+            return self.look_as(server, &row, None, &[]).await;
+        };
+        let auth = self.auth_config(&mine).await.map_err(store_error)?;
+        let credentials = self.store.credentials_of(mine.id).await.map_err(store_error)?;
+        let row = InstanceRow { id: Uuid::now_v7(), enabled: true, ..mine };
+        self.look_as(server, &row, auth.as_ref(), &credentials).await
+    }
+
+    /// Asks over a link that is closed again, whether or not somebody still waits for the answer.
+    async fn look_as(
+        self: &Arc<Self>,
+        server: &ServerRow,
+        row: &InstanceRow,
+        auth: Option<&AuthConfigRow>,
+        credentials: &[(String, Secret)],
+    ) -> Result<Looked, Error> {
         let hosts = self.hosts(server.workspace_id).await.map_err(store_error)?;
-        let around = self.around(hosts, next_revision());
-        let instance = Arc::new(rows::instance(server, &row, &[], around));
-        let found = self.hub.links().discover(&instance).await;
-        self.hub.links().close(instance.id).await;
-        self.keyring.forget(instance.id);
-        found
+        let around = self.around(server, hosts, next_revision());
+        let instance = Arc::new(rows::instance(server, row, auth, credentials, around));
+        if let Err(off) = usable(&instance) {
+            return Ok(Looked { instance, discovery: Err(off) });
+        }
+        let (app, asked) = (self.clone(), instance.clone());
+        let discovery = task::spawn("look", async move {
+            let found = app.hub.links().discover(&asked).await;
+            app.hub.links().close(asked.id).await;
+            app.keyring.forget(asked.id);
+            found
+        });
+        let ended = |_| Error::Internal("asking the server was given up".into());
+        Ok(Looked { instance, discovery: discovery.await.map_err(ended)? })
     }
 
     /// Leaves a row in the admin log.
@@ -262,6 +331,20 @@ impl App {
         if let Err(error) = self.store.note(person, action, subject, detail).await {
             tracing::error!(?error, action, subject, "the admin log was not written");
         }
+    }
+}
+
+/// What a server said when it was looked at, and as whom it was asked.
+#[derive(Debug)]
+pub struct Looked {
+    pub instance: Arc<Instance>,
+    pub discovery: Result<Discovery, Error>,
+}
+
+fn default_slug(server: &ServerRow) -> String {
+    match name::default_slug(&server.endpoint) {
+        slug if slug.is_empty() => name::slug_from_name(&server.name),
+        slug => slug,
     }
 }
 

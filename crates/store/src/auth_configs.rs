@@ -13,7 +13,7 @@ use crate::{Store, now};
 pub struct AuthConfigRow {
     pub id: Uuid,
     pub server_id: Uuid,
-    /// `header` or `oauth`.
+    /// `public`, `header` or `oauth`.
     pub kind: String,
     pub name: String,
     /// `[{"in": "header" | "query", "key": …}]`.
@@ -57,9 +57,35 @@ impl Store {
         Sql::new("SELECT * FROM auth_configs WHERE id = $1").bind(id).first(&self.db, read).await
     }
 
-    /// Removes a way to sign in; instances that used it stay, without one. `false`: there was none.
+    /// Removes a way to sign in. Instances that used it stay, without what they have shown that way. `false`: there was
+    /// none.
     pub async fn remove_auth_config(&self, id: Uuid) -> Result<bool> {
-        Ok(Sql::new("DELETE FROM auth_configs WHERE id = $1").bind(id).run(&self.db).await? > 0)
+        let mut tx = self.db.begin().await?;
+        Sql::new(
+            "DELETE FROM credentials WHERE instance_id IN (SELECT id FROM mcp_instances WHERE auth_config_id = $1)",
+        )
+        .bind(id)
+        .run(&mut tx)
+        .await?;
+        let sql = Sql::new(
+            "UPDATE mcp_instances SET status = 'not_ready', updated_at = $2 WHERE auth_config_id = $1",
+        );
+        sql.bind(id).bind(now()).run(&mut tx).await?;
+        let removed = Sql::new("DELETE FROM auth_configs WHERE id = $1").bind(id).run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(removed > 0)
+    }
+}
+
+/// Makes this the only config of a server.
+pub(crate) async fn keep_only(tx: &mut Tx, server_id: Uuid, config: Option<&AuthConfigRow>) -> Result<()> {
+    let others = Sql::new("DELETE FROM auth_configs WHERE server_id = $1").bind(server_id);
+    match config {
+        None => others.run(tx).await.map(drop),
+        Some(config) => {
+            others.and("id <>", config.id).run(&mut *tx).await?;
+            put(tx, config).await
+        }
     }
 }
 

@@ -65,6 +65,16 @@ pub struct Entry {
     pub credentials: Vec<(String, Secret)>,
 }
 
+/// What becomes of an instance's secrets when it is changed.
+#[derive(Debug, Clone)]
+pub enum Secrets {
+    Keep,
+    /// These credentials in the place of all others.
+    Replace(Vec<(String, Secret)>),
+    /// Nothing of before is good any more, a sign-in neither; these credentials are all there is.
+    Forget(Vec<(String, Secret)>),
+}
+
 impl Store {
     pub async fn add_with_instance(&self, entry: &Entry) -> Result<()> {
         let mut tx = self.begin_sealing().await?;
@@ -83,13 +93,48 @@ impl Store {
         if !servers::update(&mut tx, &entry.server).await? {
             return Ok(false);
         }
-        if let Some(config) = &entry.auth_config {
-            auth_configs::put(&mut tx, config).await?;
+        match &entry.auth_config {
+            config if entry.server.owner_id.is_some() => {
+                auth_configs::keep_only(&mut tx, entry.server.id, config.as_ref()).await?;
+            }
+            Some(config) => auth_configs::put(&mut tx, config).await?,
+            None => {}
         }
         if !update(&mut tx, &entry.instance).await? {
             return Ok(false);
         }
         credentials::replace(&mut tx, entry.instance.id, &entry.credentials).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Adds an instance with what its person has to show.
+    pub async fn add_instance_with(
+        &self,
+        instance: &InstanceRow,
+        credentials: &[(String, Secret)],
+    ) -> Result<()> {
+        let mut tx = self.begin_sealing().await?;
+        insert(&mut tx, instance).await?;
+        credentials::replace(&mut tx, instance.id, credentials).await?;
+        tx.commit().await
+    }
+
+    /// Stores the whole row under its id, if it is this person's, together with what becomes of its secrets.
+    /// `false`: it is not theirs, and nothing changed.
+    pub async fn change_instance(&self, instance: &InstanceRow, secrets: Secrets) -> Result<bool> {
+        let mut tx = self.begin_sealing().await?;
+        if !update(&mut tx, instance).await? {
+            return Ok(false);
+        }
+        match secrets {
+            Secrets::Keep => {}
+            Secrets::Replace(values) => credentials::replace(&mut tx, instance.id, &values).await?,
+            Secrets::Forget(values) => {
+                credentials::replace(&mut tx, instance.id, &values).await?;
+                forget_sign_in(&mut tx, instance.id).await?;
+            }
+        }
         tx.commit().await?;
         Ok(true)
     }
@@ -169,7 +214,19 @@ impl Store {
     }
 }
 
-async fn insert(tx: &mut Tx, instance: &InstanceRow) -> Result<()> {
+/// What a sign-in to another server, or in another way, has left.
+async fn forget_sign_in(tx: &mut Tx, instance_id: Uuid) -> Result<()> {
+    for text in [
+        "DELETE FROM oauth_tokens WHERE instance_id = $1",
+        "DELETE FROM oauth_pending WHERE instance_id = $1",
+        "DELETE FROM oauth_demands WHERE instance_id = $1",
+    ] {
+        Sql::new(text).bind(instance_id).run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn insert(tx: &mut Tx, instance: &InstanceRow) -> Result<()> {
     let sql = Sql::new(
         "INSERT INTO mcp_instances (id, person_id, server_id, slug, name, description, enabled, auth_type,
             auth_config_id, status, capabilities, last_error, updated_at, created_at)

@@ -5,6 +5,7 @@
 
 mod admin_log;
 mod auth_configs;
+mod builtins;
 mod calls;
 mod cell;
 mod credentials;
@@ -31,14 +32,15 @@ mod tests;
 
 pub use admin_log::AdminNote;
 pub use auth_configs::AuthConfigRow;
+pub use builtins::BUILTINS;
 pub use calls::{CallFilter, CallLog};
 pub use error::StoreError;
-pub use instances::{Entry, InstanceRow};
+pub use instances::{Entry, InstanceRow, Secrets};
 pub use lists::{ListKind, ListRow};
 pub use oauth::{DemandRow, NewToken, OauthClientRow, OauthTokenRow, PendingRow, Taken, Wants};
 pub use open::Store;
 pub use people::{PersonRow, SoloIds};
-pub use sealed::Rotated;
+pub use sealed::{OldKeys, Rotated};
 pub use secrets::SecretBox;
 pub use servers::ServerRow;
 pub use settings::ToolSetting;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::cell::Row;
 use crate::db::{On, Sql, Tx};
 use crate::error::{Result, StoreError};
-use crate::{Store, Switch, now};
+use crate::{AuthConfigRow, Store, Switch, auth_configs, now};
 
 /// One entry of the registry.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +77,14 @@ impl Store {
     pub async fn add_server(&self, server: &ServerRow) -> Result<()> {
         let mut tx = self.db.begin().await?;
         insert(&mut tx, server).await?;
+        tx.commit().await
+    }
+
+    /// Adds a server and the way in which it is shown who asks.
+    pub async fn add_server_with(&self, server: &ServerRow, config: &AuthConfigRow) -> Result<()> {
+        let mut tx = self.db.begin().await?;
+        insert(&mut tx, server).await?;
+        auth_configs::put(&mut tx, config).await?;
         tx.commit().await
     }
 

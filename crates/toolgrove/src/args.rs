@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use clap::{Parser, Subcommand, ValueEnum};
 use toolgrove_core::name::Profile;
 
+use crate::given::{self, Given};
+
 /// One endpoint for all your MCP servers
 #[derive(Debug, Parser)]
 #[command(name = "toolgrove", version, propagate_version = true, max_term_width = 100)]
@@ -40,6 +42,9 @@ pub(crate) enum Command {
     Token(Token),
     /// Sign in to the server of an instance, in a browser
     Login(Login),
+    /// The key that encrypts stored secrets
+    #[command(subcommand)]
+    Key(Key),
     /// List every tool
     Tools(Tools),
     /// Call a tool
@@ -130,12 +135,15 @@ pub(crate) struct ServerAdd {
     /// The program to run and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
-    /// A header for every request, such as `Authorization=Bearer …`; repeatable
-    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair)]
-    pub(crate) headers: Vec<(String, String)>,
-    /// An environment variable for the program; repeatable
-    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = pair)]
-    pub(crate) env: Vec<(String, String)>,
+    /// A header for every request, such as `Authorization=Bearer …`, or its name alone to be asked; repeatable
+    #[arg(long = "header", value_name = "NAME[=VALUE]", value_parser = given::plain)]
+    pub(crate) headers: Vec<Given>,
+    /// An environment variable for the program, or its name alone to be asked; repeatable
+    #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = given::plain)]
+    pub(crate) env: Vec<Given>,
+    /// With `--no-instance`, what each person has to show: `header:NAME` or `query:NAME`, repeatable; `oauth` or `public`
+    #[arg(long = "auth", value_name = "AUTH", requires = "no_instance")]
+    pub(crate) auth: Vec<String>,
     /// Keep it even if it does not answer now
     #[arg(long)]
     pub(crate) save_anyway: bool,
@@ -143,7 +151,7 @@ pub(crate) struct ServerAdd {
     #[arg(long)]
     pub(crate) replace: bool,
     /// Only register it: nothing is asked of it, and nobody uses it yet
-    #[arg(long, conflicts_with_all = ["save_anyway", "replace", "env"])]
+    #[arg(long, conflicts_with_all = ["save_anyway", "replace", "env", "headers"])]
     pub(crate) no_instance: bool,
 }
 
@@ -151,6 +159,8 @@ pub(crate) struct ServerAdd {
 pub(crate) enum Instance {
     /// Use a server that is registered
     Add(InstanceAdd),
+    /// Change an instance, or give it the values its server asks for
+    Set(InstanceSet),
     /// List all instances with their health
     List,
     /// Turn an instance on, or one of its tools
@@ -188,9 +198,57 @@ pub(crate) struct InstanceAdd {
     /// What to call it
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// A value the server needs, such as a header; repeatable
-    #[arg(long = "credential", value_name = "KEY=VALUE", value_parser = pair)]
-    pub(crate) credentials: Vec<(String, String)>,
+    /// How to show who you are, if the server takes several ways
+    #[arg(long, value_enum)]
+    pub(crate) auth: Option<Auth>,
+    /// A value the server asks for; `KEY` alone asks for it, `KEY=@FILE` reads it; repeatable
+    #[arg(long = "credential", value_name = "KEY[=VALUE]", value_parser = given::or_file)]
+    pub(crate) credentials: Vec<Given>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InstanceSet {
+    pub(crate) slug: String,
+    /// Another part of tool names that stands for this instance
+    #[arg(long = "slug", value_name = "SLUG")]
+    pub(crate) new_slug: Option<String>,
+    /// What to call it
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// What it is for
+    #[arg(long)]
+    pub(crate) description: Option<String>,
+    /// How to show who you are; another way forgets what was shown before
+    #[arg(long, value_enum)]
+    pub(crate) auth: Option<Auth>,
+    /// A value the server asks for, in the place of all there were; `KEY` alone asks for it, `KEY=@FILE` reads it;
+    /// repeatable
+    #[arg(long = "credential", value_name = "KEY[=VALUE]", value_parser = given::or_file)]
+    pub(crate) credentials: Vec<Given>,
+}
+
+/// How an instance shows who it is.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Auth {
+    Public,
+    Header,
+    Oauth,
+}
+
+impl Auth {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Header => "header",
+            Self::Oauth => "oauth",
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Make a new key and seal every stored secret with it; a running hub goes on meanwhile
+    Rotate,
 }
 
 #[derive(Debug, Subcommand)]

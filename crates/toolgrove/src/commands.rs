@@ -6,6 +6,7 @@ mod doctor;
 mod export;
 mod import;
 mod instance;
+mod key;
 mod login;
 mod logs;
 mod prompt;
@@ -35,6 +36,7 @@ pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> R
         Command::Instance(args) => instance::run(args, paths, printer).await,
         Command::Token(args) => token::run(args, paths, printer).await,
         Command::Login(args) => login::run(args, paths, printer).await,
+        Command::Key(args) => key::run(args, paths, printer).await,
         Command::Tools(args) => tools::run(args, paths, printer).await,
         Command::Call(args) => call::run(args, paths, printer).await,
         Command::Prompt(args) => prompt::run(args, paths, printer).await,

@@ -6,6 +6,7 @@ mod commands;
 mod declared;
 mod failure;
 mod forward;
+mod given;
 mod lock;
 mod near;
 mod paths;

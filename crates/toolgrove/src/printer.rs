@@ -204,6 +204,11 @@ impl Printer {
         ExitCode::from(error.exit_code() as u8)
     }
 
+    /// What somebody is to type next, on stderr.
+    pub(crate) fn prompt(&self, what: &str) {
+        err(format_args!("{what}"));
+    }
+
     /// Asks a person on the terminal. No terminal is no.
     pub(crate) fn ask(&self, question: &str) -> Answer {
         if self.reader == Reader::Program || !std::io::stdin().is_terminal() {

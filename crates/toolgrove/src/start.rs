@@ -6,7 +6,6 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::json;
@@ -19,7 +18,7 @@ use toolgrove_core::{Config, Error, Secret, meter, task};
 use toolgrove_server::connect::{Keyring, Replicas};
 use toolgrove_server::{App, Gate, Memory};
 use toolgrove_store::{SecretBox, Store};
-use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
+use toolgrove_upstream::{IDLE, Pool, PoolOptions, ShepherdCommand};
 use toolgrove_wire::modern::Implementation;
 use toolgrove_wire::{Raw, Seal};
 
@@ -30,8 +29,6 @@ use crate::paths::Paths;
 
 /// The hidden subcommand that keeps one server's process.
 pub(crate) const SHEPHERD: &str = "shepherd";
-/// A link that nobody used for this long is closed.
-const IDLE: Duration = Duration::from_secs(5 * 60);
 /// From a call answered out of memory to one that waited for the slowest server, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 

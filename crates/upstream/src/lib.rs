@@ -21,5 +21,5 @@ pub mod shepherd;
 mod speech;
 mod web;
 
-pub use pool::{Pool, PoolOptions, ShepherdCommand};
+pub use pool::{IDLE, Pool, PoolOptions, ShepherdCommand};
 pub use web::fetch::{Fetch, Fetched, Unfetched};

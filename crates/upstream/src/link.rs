@@ -1,5 +1,6 @@
 //! One live connection to an instance, of one kind. A new kind is one file and one arm.
 
+mod builtin;
 mod core_task;
 pub(crate) mod http;
 mod lines;
@@ -57,6 +58,7 @@ enum Kind {
     Unix(unix::Socket),
     Http(http::Http),
     Sse(sse::Sse),
+    Builtin(builtin::Builtin),
 }
 
 impl Kind {
@@ -66,7 +68,7 @@ impl Kind {
             Self::Stdio(stdio) => Some(&stdio.lines.mux),
             Self::Unix(socket) => Some(&socket.lines.mux),
             Self::Sse(sse) => Some(&sse.mux),
-            Self::Http(_) => None,
+            Self::Http(_) | Self::Builtin(_) => None,
         }
     }
 }
@@ -96,7 +98,7 @@ pub(crate) fn speaks_in_lines(transport: &Transport) -> bool {
     match transport {
         Transport::Stdio(_) => true,
         Transport::Unix(reach) => reach.framing == UnixFraming::Lines,
-        Transport::Http(_) | Transport::Sse(_) | Transport::Impossible { .. } => false,
+        Transport::Http(_) | Transport::Sse(_) | Transport::Builtin | Transport::Impossible { .. } => false,
     }
 }
 
@@ -125,6 +127,7 @@ pub(crate) async fn open(
             let endpoint = crate::web::Endpoint::of(context, reach)?;
             sse::open(context, endpoint, plan, key.abilities).await.map_err(Failure::into_error)
         }
+        Transport::Builtin => Ok(builtin::open(context, plan)),
         Transport::Impossible { problem, .. } => Err(context.unreachable(problem.clone())),
     }
 }
@@ -160,6 +163,7 @@ impl Link {
             Kind::Stdio(stdio) => &stdio.lines.mux.desk,
             Kind::Unix(socket) => &socket.lines.mux.desk,
             Kind::Sse(sse) => &sse.mux.desk,
+            Kind::Builtin(builtin) => &builtin.desk,
         }
     }
 
@@ -177,7 +181,7 @@ impl Link {
 
     /// Whether its connection can be lost without the link being lost.
     pub(crate) fn is_stateless(&self) -> bool {
-        matches!(self.kind, Kind::Http(_))
+        matches!(self.kind, Kind::Http(_) | Kind::Builtin(_))
     }
 
     /// Sends a caller's request.
@@ -223,6 +227,8 @@ impl Link {
             Kind::Stdio(stdio) => stdio.lines.mux.send_beside(&self.session.speech, &ask),
             Kind::Unix(socket) => socket.lines.mux.send_beside(&self.session.speech, &ask),
             Kind::Sse(sse) => sse.mux.send_beside(&self.session.speech, &ask),
+            // What nobody waits for, it has no use for.
+            Kind::Builtin(_) => {}
         }
     }
 
@@ -246,6 +252,7 @@ impl Link {
             Kind::Stdio(stdio) => stdio.lines.mux.ask(&self.session.speech, ask).await,
             Kind::Unix(socket) => socket.lines.mux.ask(&self.session.speech, ask).await,
             Kind::Sse(sse) => sse.mux.ask(&self.session.speech, ask).await,
+            Kind::Builtin(builtin) => builtin.ask(ask),
         };
         answer.map_err(|failure| match failure {
             Failure::Refused { status, error }
@@ -297,8 +304,8 @@ impl Link {
             Kind::Http(http) => return Some(Task::spawn("listen", http.listen(topic, ack))),
             Kind::Stdio(stdio) => &stdio.lines.mux,
             Kind::Unix(socket) => &socket.lines.mux,
-            // HTTP+SSE is never modern.
-            Kind::Sse(_) => return None,
+            // HTTP+SSE is never modern, and what is built in announces nothing.
+            Kind::Sse(_) | Kind::Builtin(_) => return None,
         };
         let speech = self.session.speech.clone();
         Some(Task::spawn("listen", feed::listen(mux.clone(), speech, topic, ack)))
@@ -319,6 +326,7 @@ impl Link {
             Kind::Stdio(stdio) => stdio.lines.mux.over().await,
             Kind::Unix(socket) => socket.lines.mux.over().await,
             Kind::Sse(sse) => sse.mux.over().await,
+            Kind::Builtin(_) => std::future::pending().await,
         }
     }
 
@@ -347,6 +355,7 @@ impl Link {
             Kind::Unix(socket) => socket.lines.close(),
             Kind::Http(http) => http.close().await,
             Kind::Sse(sse) => sse.close(),
+            Kind::Builtin(_) => {}
         }
     }
 

@@ -37,6 +37,9 @@ use crate::oauth::Tokens;
 use crate::web::Dial;
 use crate::web::fetch::Fetch;
 
+/// A link that nobody used for this long is closed.
+pub const IDLE: Duration = Duration::from_secs(5 * 60);
+
 /// What a pool needs to know about the hub.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {

@@ -1,13 +1,15 @@
 /** Puts answers and events into the cache, so that nothing has to be asked again. */
 
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
-import { callsQuery, instancesQuery, registryQuery, serversQuery } from "./queries";
+import { callsQuery, instancesQuery, isHollow, registryQuery, serversQuery } from "./queries";
 import type { CallRecord, Instance, LogLines, RegistryEntry, Server, WholeInstance } from "./types";
 
 /** An instance that was added or changed, whole or as a row. */
 export function putInstance(client: QueryClient, instance: Instance | WholeInstance): void {
   const row = rowOf(instance);
-  client.setQueryData(instancesQuery.queryKey, (list) => list && upsert(list, row, (it) => it.slug));
+  client.setQueryData(instancesQuery.queryKey, (list) =>
+    list && !isHollow(row) ? upsert(list, row, (it) => it.slug) : list,
+  );
   client.setQueriesData<WholeInstance>({ queryKey: ["instance"] }, (whole) => {
     if (whole?.id !== instance.id) return whole;
     // An answer that does not say which era it found leaves the known one.

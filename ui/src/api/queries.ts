@@ -65,9 +65,13 @@ function complete(status: Partial<HubStatus> & { person?: HubStatus["me"] }): Hu
   return { endpoint: null, checklist, ...status, me: status.me ?? status.person ?? nobody } as HubStatus;
 }
 
+/** Part of the hub and without tools: it would only puzzle people. */
+export const isHollow = (it: Instance) => it.kind === "builtin" && it.tools === 0;
+
 export const instancesQuery = queryOptions({
   queryKey: ["instances"],
-  queryFn: ({ signal }) => get<Instance[]>("/api/mcp/instances", signal),
+  queryFn: async ({ signal }) =>
+    (await get<Instance[]>("/api/mcp/instances", signal)).filter((it) => !isHollow(it)),
 });
 
 /** By id or by slug. */

@@ -85,6 +85,7 @@ export type Instance = {
   description: string;
   enabled: boolean;
   transport: Transport;
+  kind?: "external" | "builtin";
   auth_type: "public" | "header" | "oauth";
   status: "not_ready" | "ready" | "needs_reauth";
   health: Health;

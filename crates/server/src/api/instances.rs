@@ -1,5 +1,7 @@
 //! `/api/mcp/instances`: servers as the caller uses them. What belongs to others is not there.
 
+pub mod edit;
+
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -8,17 +10,19 @@ use axum::{Extension, Json};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolgrove_core::Error;
+use toolgrove_core::auth::AuthType;
 use toolgrove_core::call::{Caller, Links};
 use toolgrove_core::health::{Health, Status};
+use toolgrove_core::instance::Transport;
 use toolgrove_core::offer::{Offer, Permission};
-use toolgrove_core::{Error, Secret, name};
-use toolgrove_store::InstanceRow;
+use toolgrove_store::{InstanceRow, StoreError};
 use uuid::Uuid;
 
-use super::{body, health, servers};
+use super::{body, health};
 use crate::App;
 use crate::problem::{Answer, store_error};
-use crate::registry::RESERVED_SLUGS;
+use crate::registry::auth::{self, NamedValue};
 
 /// An instance as the API shows it.
 #[derive(Debug, Serialize)]
@@ -31,6 +35,8 @@ pub struct Instance {
     pub description: String,
     pub enabled: bool,
     pub transport: &'static str,
+    /// `external` or `builtin`.
+    pub kind: &'static str,
     pub auth_type: String,
     /// `not_ready`, `ready` or `needs_reauth`.
     pub status: Status,
@@ -62,6 +68,9 @@ pub struct Whole {
     #[serde(flatten)]
     pub instance: Instance,
     pub era: Option<Value>,
+    pub auth_config_id: Option<Uuid>,
+    /// What the admin has named and the person fills in. Values are never shown.
+    pub credentials: Vec<NamedValue>,
     pub tool_list: Vec<Tool>,
 }
 
@@ -77,6 +86,7 @@ impl Instance {
             description: row.description,
             enabled: row.enabled,
             transport: offer.instance.transport.kind(),
+            kind: if offer.instance.transport == Transport::Builtin { "builtin" } else { "external" },
             auth_type: row.auth_type,
             status: health.status(),
             health,
@@ -114,6 +124,8 @@ pub async fn list(
             all.push(Instance::of(&app, row, &offer));
         }
     }
+    // What everybody has comes after what is somebody's own.
+    all.sort_by_key(|it: &Instance| it.kind == "builtin");
     Ok(Json(all))
 }
 
@@ -124,10 +136,17 @@ pub async fn one(
 ) -> Answer<Json<Whole>> {
     let (row, offer) = find(&app, &caller, &id).await?;
     let server = app.store.server(row.server_id).await?;
-    Ok(Json(whole(&app, &caller, row, &offer, server.and_then(|it| it.era_verdict))))
+    let era = server.and_then(|it| it.era_verdict);
+    Ok(Json(whole(&app, &caller, row, &offer, era).await?))
 }
 
-fn whole(app: &App, caller: &Caller, row: InstanceRow, offer: &Offer, era: Option<Value>) -> Whole {
+async fn whole(
+    app: &App,
+    caller: &Caller,
+    row: InstanceRow,
+    offer: &Offer,
+    era: Option<Value>,
+) -> Result<Whole, Error> {
     let mut tool_list: Vec<Tool> = offer
         .listed()
         .map(|it| Tool {
@@ -141,113 +160,18 @@ fn whole(app: &App, caller: &Caller, row: InstanceRow, offer: &Offer, era: Optio
         })
         .collect();
     tool_list.sort_by(|a, b| a.name.cmp(&b.name));
-    Whole { instance: Instance::of(app, row, offer), era, tool_list }
+    let credentials = credentials(app, &row).await.map_err(store_error)?;
+    let auth_config_id = row.auth_config_id;
+    Ok(Whole { instance: Instance::of(app, row, offer), era, auth_config_id, credentials, tool_list })
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct New {
-    server_id: Option<String>,
-    slug: Option<String>,
-    name: Option<String>,
-    #[serde(default)]
-    description: String,
-    /// Values for what the server's admin has named, by key.
-    #[serde(default)]
-    credentials: serde_json::Map<String, Value>,
-}
-
-pub async fn add(
-    State(app): State<Arc<App>>,
-    Extension(caller): Extension<Arc<Caller>>,
-    bytes: Bytes,
-) -> Answer<(StatusCode, Json<Whole>)> {
-    let new: New = body(&bytes)?;
-    let word = new.server_id.ok_or_else(|| Error::RequestMissing(vec!["server_id".into()]))?;
-    let server = servers::find(&app, &caller, &word).await?;
-    if !server.enabled {
-        return Err(Error::ServerOff { server: server.name }.into());
-    }
-    let slug = if let Some(slug) = new.slug {
-        slug
-    } else {
-        let wanted = name::default_slug(&server.endpoint);
-        let wanted = if wanted.is_empty() { name::slug_from_name(&server.name) } else { wanted };
-        app.free_slug(caller.person, &wanted).await?
-    };
-    name::check_slug(&slug)?;
-    if RESERVED_SLUGS.iter().any(|it| it.eq_ignore_ascii_case(&slug)) {
-        return Err(Error::SlugTaken { slug }.into());
-    }
-    let mut row = InstanceRow::new(caller.person, server.id, &slug);
-    row.status = "ready".into();
-    row.name = new.name.unwrap_or_else(|| server.name.clone());
-    name::check_name(&row.name)?;
-    name::check_description(&new.description)?;
-    row.description = new.description;
-    app.store.add_instance(&row).await?;
-    if !new.credentials.is_empty() {
-        let values = new.credentials.into_iter().map(|(key, value)| {
-            (key, Secret::new(value.as_str().map_or_else(|| value.to_string(), Into::into)))
-        });
-        app.store.put_credentials(row.id, values.collect()).await?;
-    }
-    let offer = app.reload(caller.person, row.id).await?;
-    // A server that is away does not keep anybody from having an instance of it.
-    let _ = app.refresh(&offer.instance).await;
-    let (row, offer) = find(&app, &caller, &row.id.to_string()).await?;
-    Ok((StatusCode::CREATED, Json(whole(&app, &caller, row, &offer, None))))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct InstanceChange {
-    enabled: Option<bool>,
-    slug: Option<String>,
-    name: Option<String>,
-    description: Option<String>,
-    credentials: Option<serde_json::Map<String, Value>>,
-}
-
-pub async fn change(
-    State(app): State<Arc<App>>,
-    Extension(caller): Extension<Arc<Caller>>,
-    Path(id): Path<String>,
-    bytes: Bytes,
-) -> Answer<Json<Whole>> {
-    let change: InstanceChange = body(&bytes)?;
-    let (mut row, _) = find(&app, &caller, &id).await?;
-    if let Some(slug) = change.slug {
-        name::check_slug(&slug)?;
-        if RESERVED_SLUGS.iter().any(|it| it.eq_ignore_ascii_case(&slug)) {
-            return Err(Error::SlugTaken { slug }.into());
-        }
-        row.slug = slug;
-    }
-    if let Some(wanted) = change.name {
-        name::check_name(&wanted)?;
-        row.name = wanted;
-    }
-    if let Some(wanted) = change.description {
-        name::check_description(&wanted)?;
-        row.description = wanted;
-    }
-    if let Some(wanted) = change.enabled {
-        row.enabled = wanted;
-    }
-    if change.credentials.is_some() {
-        row.status = "ready".into();
-        row.last_error = None;
-    }
-    app.store.update_instance(&row).await?;
-    if let Some(values) = change.credentials {
-        let values = values.into_iter().map(|(key, value)| {
-            (key, Secret::new(value.as_str().map_or_else(|| value.to_string(), Into::into)))
-        });
-        app.store.put_credentials(row.id, values.collect()).await?;
-    }
-    let offer = app.reload(caller.person, row.id).await?;
-    Ok(Json(whole(&app, &caller, row, &offer, None)))
+/// What the instance needs, and whether it has it.
+async fn credentials(app: &App, row: &InstanceRow) -> Result<Vec<NamedValue>, StoreError> {
+    let Some(server) = app.store.server(row.server_id).await? else { return Ok(Vec::new()) };
+    let config = app.auth_config(row).await?;
+    let given = app.store.credential_keys(row.id).await?;
+    let named = auth::named(&server, AuthType::parse(&row.auth_type), config.as_ref());
+    Ok(named.iter().map(|it| it.shown(&given)).collect())
 }
 
 pub async fn remove(
@@ -255,7 +179,8 @@ pub async fn remove(
     Extension(caller): Extension<Arc<Caller>>,
     Path(id): Path<String>,
 ) -> Answer<StatusCode> {
-    let (row, _) = find(&app, &caller, &id).await?;
+    let (row, offer) = find(&app, &caller, &id).await?;
+    edit::check_own(&offer)?;
     app.remove_instance(caller.person, row.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -271,7 +196,7 @@ pub async fn refresh(
     let found = app.refresh(&offer.instance).await?;
     let (row, offer) = find(&app, &caller, &row.id.to_string()).await?;
     let era = serde_json::to_value(&found.verdict).ok();
-    Ok(Json(whole(&app, &caller, row, &offer, era)))
+    Ok(Json(whole(&app, &caller, row, &offer, era).await?))
 }
 
 /// Walks the way to the server step by step and says where it ends.
@@ -317,5 +242,5 @@ pub async fn switch_tool(
     let change: ToolChange = body(&bytes)?;
     let (row, _) = find(&app, &caller, &id).await?;
     let offer = app.switch_tool(caller.person, row.id, &tool, change.enabled, change.permission).await?;
-    Ok(Json(whole(&app, &caller, row, &offer, None)))
+    Ok(Json(whole(&app, &caller, row, &offer, None).await?))
 }

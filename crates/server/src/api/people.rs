@@ -138,6 +138,7 @@ pub async fn add(
     };
     let role = new.role.unwrap_or(Role::Member);
     let id = app.store.add_person(Some(&email), &wanted, role, &workspaces).await?;
+    app.give_builtins().await?;
     let invite = invite(&app, id).await?;
     app.note_by(caller.person, "people.invite", &email, Some(&json!({ "role": role }))).await;
     let person = Person::of(find(&app, &caller, &id.to_string()).await?);

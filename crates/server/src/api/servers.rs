@@ -14,9 +14,10 @@ use toolgrove_core::{Error, import, name};
 use toolgrove_store::{InstanceRow, ServerRow};
 use uuid::Uuid;
 
-use super::body;
+use super::{auth_configs, body};
 use crate::App;
 use crate::problem::{Answer, store_error};
+use crate::registry::builtin::BUILTIN;
 use crate::registry::rows::{self, Owner};
 
 /// A registry entry as the API shows it.
@@ -87,7 +88,7 @@ pub async fn find(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, E
         app.store.visible_server(caller.person, id).await.map_err(store_error)?
     } else {
         let rows = app.store.servers_of(caller.person).await.map_err(store_error)?;
-        rows.into_iter().find(|it| it.name == word)
+        rows.into_iter().find(|it| it.name == word && it.transport != BUILTIN)
     };
     found
         .filter(|it| may_see(app, caller, it))
@@ -96,6 +97,10 @@ pub async fn find(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, E
 
 /// What is shared and turned off is there for admins only; a token for some instances sees the servers behind them.
 fn may_see(app: &App, caller: &Caller, row: &ServerRow) -> bool {
+    // What is part of the hub is not the registry's.
+    if row.transport == BUILTIN {
+        return false;
+    }
     if caller.grants.is_some() {
         return app.hub.catalog(caller).offers().any(|it| it.instance.server == row.id);
     }
@@ -103,7 +108,7 @@ fn may_see(app: &App, caller: &Caller, row: &ServerRow) -> bool {
 }
 
 /// A server that the caller may change: their own, or any that is shared if they are an admin.
-async fn find_to_change(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, Error> {
+pub(crate) async fn find_to_change(app: &App, caller: &Caller, word: &str) -> Result<ServerRow, Error> {
     let row = find(app, caller, word).await?;
     if row.owner_id.is_none() {
         caller.require_admin()?;
@@ -144,6 +149,17 @@ pub async fn add(
     let workspace = text(given.remove("workspaceId")).unwrap_or_default();
     let workspace = app.workspace(&caller, &workspace).await?.workspace.id;
     caller.require_admin()?;
+    if given.get("headers").is_some_and(|it| !it.is_null()) {
+        let problem = "name headers in `auth`; each person gives the values to their own instance";
+        return Err(Error::Request(problem.into()).into());
+    }
+    let auth = match given.remove("auth") {
+        None | Some(Value::Null) => None,
+        Some(auth) => Some(
+            serde_json::from_value::<auth_configs::New>(auth)
+                .map_err(|problem| Error::Request(format!("`auth` cannot be read: {problem}")))?,
+        ),
+    };
     let server_name = text(given.remove("name")).unwrap_or_default();
     let endpoint = text(given.remove("endpoint")).unwrap_or_default();
     name::check_server_url(&endpoint)?;
@@ -153,7 +169,10 @@ pub async fn add(
     let owner = Owner { person: caller.person, workspace, origin: "admin".into() };
     let mut rows = rows::rows(&entry, &owner, "server");
     rows.server.owner_id = None;
-    app.store.add_server(&rows.server).await?;
+    match auth {
+        Some(auth) => app.store.add_server_with(&rows.server, &auth.row(&rows.server)?).await?,
+        None => app.store.add_server(&rows.server).await?,
+    }
     app.note_admin(&caller, "server.add", &server_name).await;
     let (row, person) = (rows.server, &caller);
     Ok((StatusCode::CREATED, shown(&app, person, row).await?))
@@ -190,6 +209,42 @@ pub struct ServerChange {
     era: Option<String>,
 }
 
+impl ServerChange {
+    /// Writes what is wanted over a row.
+    pub(crate) fn apply(self, row: &mut ServerRow) -> Result<(), Error> {
+        if let Some(wanted) = self.name {
+            name::check_name(&wanted)?;
+            row.name = wanted;
+        }
+        if let Some(wanted) = self.description {
+            name::check_description(&wanted)?;
+            row.description = wanted;
+        }
+        if let Some(wanted) = self.endpoint {
+            let wanted = wanted.trim().to_owned();
+            name::check_server_url(&wanted)?;
+            row.config["url"] = wanted.clone().into();
+            row.endpoint = wanted;
+            row.era_verdict = None;
+        }
+        if let Some(wanted) = self.era {
+            if !["auto", "modern", "legacy"].contains(&wanted.as_str()) {
+                return Err(Error::Request("`era` must be `auto`, `modern` or `legacy`".into()));
+            }
+            row.era = wanted;
+            row.era_verdict = None;
+        }
+        if let Some(wanted) = self.protocol {
+            row.protocol = Some(wanted).filter(|it| !it.is_empty());
+            row.era_verdict = None;
+        }
+        if let Some(wanted) = self.enabled {
+            row.enabled = wanted;
+        }
+        Ok(())
+    }
+}
+
 pub async fn change(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
@@ -198,42 +253,13 @@ pub async fn change(
 ) -> Answer<Json<Server>> {
     let change: ServerChange = body(&bytes)?;
     let mut row = find_to_change(&app, &caller, &id).await?;
-    if let Some(wanted) = change.name {
-        name::check_name(&wanted)?;
-        row.name = wanted;
-    }
-    if let Some(wanted) = change.description {
-        name::check_description(&wanted)?;
-        row.description = wanted;
-    }
-    if let Some(wanted) = change.endpoint {
-        let wanted = wanted.trim().to_owned();
-        name::check_server_url(&wanted)?;
-        if row.origin == "admin" {
-            check_url_free(&app, row.workspace_id, &wanted, Some(row.id)).await?;
-        }
-        row.config["url"] = wanted.clone().into();
-        row.endpoint = wanted;
-        row.era_verdict = None;
-    }
-    if let Some(wanted) = change.era {
-        if !["auto", "modern", "legacy"].contains(&wanted.as_str()) {
-            return Err(Error::Request("`era` must be `auto`, `modern` or `legacy`".into()).into());
-        }
-        row.era = wanted;
-        row.era_verdict = None;
-    }
-    if let Some(wanted) = change.protocol {
-        row.protocol = Some(wanted).filter(|it| !it.is_empty());
-        row.era_verdict = None;
-    }
-    if let Some(wanted) = change.enabled {
-        row.enabled = wanted;
+    let before = row.endpoint.clone();
+    change.apply(&mut row)?;
+    if row.origin == "admin" && row.endpoint != before {
+        check_url_free(&app, row.workspace_id, &row.endpoint, Some(row.id)).await?;
     }
     app.store.update_server(&row).await?;
-    for instance in app.store.all_instances().await?.iter().filter(|it| it.server_id == row.id) {
-        app.reload(instance.person_id, instance.id).await?;
-    }
+    app.reload_server(row.id).await?;
     app.note_admin(&caller, "server.change", &row.name).await;
     shown(&app, &caller, row).await
 }
@@ -256,12 +282,7 @@ pub async fn test(
     Path(id): Path<String>,
 ) -> Answer<Json<Value>> {
     let row = find(&app, &caller, &id).await?;
-    let instances = app.store.instances_of(caller.person).await?;
-    let instance = instances.iter().find(|it| it.server_id == row.id);
-    let found = match instance.and_then(|it| app.hub.offer(it.id)) {
-        Some(offer) => app.refresh(&offer.instance).await,
-        None => app.try_server(caller.person, &row).await,
-    };
+    let found = app.look_at(caller.person, &row).await?.discovery;
     let data = match found {
         Ok(found) => {
             let tools = found.lists.iter().find(|it| it.0 == ListKind::Tools).map(|it| &it.1);

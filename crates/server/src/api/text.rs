@@ -59,7 +59,8 @@ pub async fn exported(app: &App, caller: &Caller, format: Option<&str>, secrets:
         let Some(server) = app.store.visible_server(caller.person, row.server_id).await? else { continue };
         let credentials = app.store.credentials_of(row.id).await?;
         let offer = app.hub.offer(row.id);
-        let Ok(mut entry) = rows::entry(&server, &credentials) else { continue };
+        let auth = app.auth_config(&row).await?;
+        let Ok(mut entry) = rows::shown_entry(&server, auth.as_ref(), &credentials) else { continue };
         entry.enabled = server.enabled && row.enabled;
         if let Some(offer) = &offer {
             entry.disabled_tools =

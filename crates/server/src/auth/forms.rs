@@ -235,7 +235,7 @@ impl App {
     }
 
     /// Makes the person behind a link able to sign in. None: the link is no longer good.
-    async fn take_in(&self, link: &Link, joining: &Joining) -> Result<Option<Uuid>, Error> {
+    async fn take_in(self: &Arc<Self>, link: &Link, joining: &Joining) -> Result<Option<Uuid>, Error> {
         let (given_name, email) = (joining.name.trim(), joining.email.trim());
         name::check_name(given_name)?;
         if matches!(link, Link::SetUp) {
@@ -252,6 +252,7 @@ impl App {
         };
         let person = person.map_err(store_error)?;
         if let Some(person) = person {
+            self.give_builtins().await?;
             // Whoever knew another password before is out.
             self.store.remove_sessions_of(person).await.map_err(store_error)?;
             self.gate.passes.end(|it| it.caller.person == person && it.session.is_some());

@@ -366,7 +366,9 @@ impl Job {
     fn new(slot: Arc<Slot>, instance: &Instance, reason: Reason) -> Self {
         let url = match &instance.transport {
             Transport::Http(reach) | Transport::Sse(reach) => Some(reach.url.clone()),
-            Transport::Stdio(_) | Transport::Unix(_) | Transport::Impossible { .. } => None,
+            Transport::Stdio(_) | Transport::Unix(_) | Transport::Builtin | Transport::Impossible { .. } => {
+                None
+            }
         };
         Self {
             slot,

@@ -10,6 +10,7 @@ use toolgrove_core::import::Entry;
 use toolgrove_store::{ServerRow, Switch};
 use uuid::Uuid;
 
+use super::builtin::BUILTIN;
 use super::rows::{self, Owner};
 use crate::App;
 use crate::problem::store_error;
@@ -46,7 +47,8 @@ const ORIGIN: &str = "config";
 
 /// Makes the registry say what the files say. Nothing is asked of any server here.
 pub async fn sync_declared(app: &Arc<App>, owner: &Owner, declared: &Declared) -> Result<(), Error> {
-    let servers = app.store.servers_of(owner.person).await.map_err(store_error)?;
+    let mut servers = app.store.servers_of(owner.person).await.map_err(store_error)?;
+    servers.retain(|it| it.transport != BUILTIN);
     let ours: Vec<&ServerRow> = servers.iter().filter(|it| it.origin == ORIGIN).collect();
     for server in &ours {
         if !declared.entries.iter().any(|it| it.name == server.name) && !declared.keep.holds(&server.name) {
@@ -72,7 +74,7 @@ pub async fn sync_declared(app: &Arc<App>, owner: &Owner, declared: &Declared) -
                 }
                 let mut rows = toolgrove_store::Entry {
                     server: (*server).clone(),
-                    auth_config: None,
+                    auth_config: app.auth_config(instance).await.map_err(store_error)?,
                     instance: instance.clone(),
                     credentials: Vec::new(),
                 };

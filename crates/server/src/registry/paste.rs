@@ -118,8 +118,8 @@ impl App {
         let instances = self.store.instances_of(owner.person).await.map_err(store_error)?;
         let instance = instances.into_iter().find(|it| it.server_id == server.id);
         let instance = instance.ok_or_else(|| Error::InstanceMissing { server: server.name.clone() })?;
-        let mut rows =
-            toolgrove_store::Entry { server, auth_config: None, instance, credentials: Vec::new() };
+        let auth_config = self.auth_config(&instance).await.map_err(store_error)?;
+        let mut rows = toolgrove_store::Entry { server, auth_config, instance, credentials: Vec::new() };
         rows::write(entry, &mut rows);
         Ok(rows)
     }
@@ -134,8 +134,10 @@ impl App {
         let is_new = self.store.server(rows.server.id).await.map_err(store_error)?.is_none();
         let revision = super::next_revision();
         let hosts = self.hosts(rows.server.workspace_id).await.map_err(store_error)?;
-        let around = self.around(hosts, revision);
-        let instance = Arc::new(rows::instance(&rows.server, &rows.instance, &rows.credentials, around));
+        let around = self.around(&rows.server, hosts, revision);
+        let toolgrove_store::Entry { server, auth_config, instance, credentials } = &rows;
+        let instance = rows::instance(server, instance, auth_config.as_ref(), credentials, around);
+        let instance = Arc::new(instance);
         let found = if entry.enabled { Some(self.hub.links().discover(&instance).await) } else { None };
         let mut warning = None;
         let tools = match &found {

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use toolgrove_core::auth::{AuthType, Place};
 use toolgrove_core::import::{self, Entry, EntryTransport, Framing, PIPE_NEEDS_WINDOWS};
 use toolgrove_core::instance::{
     Command, HttpReach, Instance, Switch, Transport, UnixFraming, UnixReach, Verdict,
@@ -14,6 +15,9 @@ use toolgrove_core::net::Allowlist;
 use toolgrove_core::{Secret, name};
 use toolgrove_store::{AuthConfigRow, InstanceRow, ServerRow};
 use uuid::Uuid;
+
+use super::auth;
+use super::builtin::BUILTIN;
 
 /// In whose name and from where an entry comes.
 #[derive(Debug, Clone)]
@@ -37,7 +41,7 @@ pub fn rows(entry: &Entry, owner: &Owner, slug: &str) -> toolgrove_store::Entry 
     rows
 }
 
-/// Puts an entry into rows that may be there already; ids, slug and origin stay.
+/// Puts an entry into rows that may be there already; ids, slug and origin stay, that of an auth config too.
 pub fn write(entry: &Entry, rows: &mut toolgrove_store::Entry) {
     let (config, credentials) = config(entry);
     rows.server.name.clone_from(&entry.name);
@@ -57,7 +61,12 @@ pub fn write(entry: &Entry, rows: &mut toolgrove_store::Entry) {
         [] => None,
         headers => {
             let entries = headers.iter().map(|(key, _)| json!({ "in": "header", "key": key })).collect();
-            Some(AuthConfigRow::new(rows.server.id, "header", &entry.name, Value::Array(entries)))
+            let mut config = AuthConfigRow::new(rows.server.id, "header", &entry.name, Value::Array(entries));
+            // Other instances of the server may use the one there is.
+            if let Some(known) = rows.auth_config.take() {
+                (config.id, config.created_at) = (known.id, known.created_at);
+            }
+            Some(config)
         }
     };
     rows.instance.auth_type = match (&rows.auth_config, rows.instance.auth_type.as_str()) {
@@ -87,6 +96,28 @@ pub fn entry(server: &ServerRow, credentials: &[(String, Secret)]) -> Result<Ent
     Ok(entry)
 }
 
+/// The entry as its person would write it: with the headers that it shows.
+pub fn shown_entry(
+    server: &ServerRow,
+    auth: Option<&AuthConfigRow>,
+    credentials: &[(String, Secret)],
+) -> Result<Entry, String> {
+    let mut entry = entry(server, credentials)?;
+    let headers = auth.map(auth::entries).unwrap_or_default().into_iter();
+    let headers = headers.filter(|it| it.place == Place::Header).map(|it| {
+        let given = credentials.iter().find(|given| given.0 == it.key).map(|given| given.1.clone());
+        (it.key, given.unwrap_or_default())
+    });
+    match &mut entry.transport {
+        EntryTransport::Http { headers: shown, .. }
+        | EntryTransport::Sse { headers: shown, .. }
+        | EntryTransport::Unix { headers: shown, .. }
+        | EntryTransport::Pipe { headers: shown, .. } => *shown = headers.collect(),
+        EntryTransport::Stdio { .. } => {}
+    }
+    Ok(entry)
+}
+
 /// What an instance gets from the hub it is in.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
@@ -97,15 +128,17 @@ pub struct Surroundings {
     pub revision: u64,
 }
 
-/// The instance links work with. Variables are resolved now; one that is not set makes it unreachable, by name.
+/// The instance links work with. Variables are resolved now; one that is not set makes it unreachable, by name, and so
+/// does a value that its person has not given.
 pub fn instance(
     server: &ServerRow,
     row: &InstanceRow,
+    auth: Option<&AuthConfigRow>,
     credentials: &[(String, Secret)],
     around: Surroundings,
 ) -> Instance {
     let Surroundings { env, hosts, timeout, revision } = around;
-    let resolved = entry(server, credentials).and_then(|entry| transport(&entry.transport, &env));
+    let resolved = reached(server, row, auth, credentials, env);
     let transport = resolved
         .unwrap_or_else(|problem| Transport::Impossible { kind: kind_word(&server.transport), problem });
     Instance {
@@ -129,39 +162,62 @@ pub fn instance(
     }
 }
 
+fn reached(
+    server: &ServerRow,
+    row: &InstanceRow,
+    auth: Option<&AuthConfigRow>,
+    credentials: &[(String, Secret)],
+    env: fn(&str) -> Option<String>,
+) -> Result<Transport, String> {
+    if server.transport == BUILTIN {
+        return Ok(Transport::Builtin);
+    }
+    if let Some(problem) = auth::missing(server, row, auth, |key| credentials.iter().any(|it| it.0 == key)) {
+        return Err(problem);
+    }
+    let mut transport = transport(&entry(server, credentials)?.transport, &env)?;
+    auth::show(&mut transport, AuthType::parse(&row.auth_type), auth, &resolve(credentials, &env)?);
+    Ok(transport)
+}
+
+fn resolve(
+    pairs: &[(String, Secret)],
+    env: &impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(String, Secret)>, String> {
+    pairs.iter().map(|(key, value)| Ok((key.clone(), Secret::new(text(value.reveal(), env)?)))).collect()
+}
+
+/// A text with its variables filled in.
+fn text(it: &str, env: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    import::resolve(it, env).map_err(|missing| {
+        let names: Vec<_> = missing.iter().map(|it| format!("`{it}`")).collect();
+        format!("not set: {}; set it in the hub's environment and start again", names.join(", "))
+    })
+}
+
 fn transport(written: &EntryTransport, env: &impl Fn(&str) -> Option<String>) -> Result<Transport, String> {
-    let text = |it: &str| {
-        import::resolve(it, env).map_err(|missing| {
-            let names: Vec<_> = missing.iter().map(|it| format!("`{it}`")).collect();
-            format!("not set: {}; set it in the hub's environment and start again", names.join(", "))
-        })
-    };
-    let pairs = |them: &[(String, Secret)]| {
-        them.iter()
-            .map(|(key, value)| Ok((key.clone(), Secret::new(text(value.reveal())?))))
-            .collect::<Result<Vec<_>, String>>()
-    };
-    let http = |url: &str, headers: &[(String, Secret)]| {
+    let text = |it: &str| text(it, env);
+    let http = |url: &str| {
         let url = name::check_server_url(&text(url)?).map_err(|it| it.to_string())?;
-        Ok::<_, String>(HttpReach { url, headers: pairs(headers)?, query: Vec::new() })
+        Ok::<_, String>(HttpReach { url, headers: Vec::new(), query: Vec::new() })
     };
     Ok(match written {
-        EntryTransport::Http { url, headers } => Transport::Http(http(url, headers)?),
-        EntryTransport::Sse { url, headers } => Transport::Sse(http(url, headers)?),
-        EntryTransport::Stdio { command, args, env, env_file, cwd } => Transport::Stdio(Command {
+        EntryTransport::Http { url, .. } => Transport::Http(http(url)?),
+        EntryTransport::Sse { url, .. } => Transport::Sse(http(url)?),
+        EntryTransport::Stdio { command, args, env: variables, env_file, cwd } => Transport::Stdio(Command {
             program: text(command)?,
             args: args.iter().map(|it| text(it)).collect::<Result<_, _>>()?,
-            env: pairs(env)?,
+            env: resolve(variables, env)?,
             env_file: env_file.as_deref().map(text).transpose()?.map(Into::into),
             directory: cwd.as_deref().map(text).transpose()?.map(Into::into),
         }),
-        EntryTransport::Unix { url, headers, framing } => {
+        EntryTransport::Unix { url, framing, .. } => {
             let (path, sub) = import::socket(&text(url)?);
             let framing = match framing {
                 Framing::Http => UnixFraming::Http { path: sub },
                 Framing::Lines => UnixFraming::Lines,
             };
-            Transport::Unix(UnixReach { path: path.into(), framing, headers: pairs(headers)? })
+            Transport::Unix(UnixReach { path: path.into(), framing, headers: Vec::new() })
         }
         EntryTransport::Pipe { .. } => return Err(PIPE_NEEDS_WINDOWS.into()),
     })

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::instance::is_worth_showing;
 use super::server::text;
 use crate::api::{Api, segment};
 use crate::args::Doctor;
@@ -85,6 +86,7 @@ async fn check_all(paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
         Ok(found) => {
             checks.push(Check::of("database", Ok("answers".into())));
             instances = found;
+            instances.retain(is_worth_showing);
         }
         Err(failure) if checks.iter().all(|it| it.ok) => checks.push(Check::of("database", Err(failure))),
         Err(_) => {}

@@ -4,15 +4,17 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::server::{Wanted, confirm, count, number, text};
-use crate::api::{Api, segment};
-use crate::args::{Instance, InstanceAdd};
+use crate::api::{Answer, Api, segment};
+use crate::args::{Auth, Instance, InstanceAdd, InstanceSet};
 use crate::failure::{Exit, Failure};
+use crate::given::{self, Given};
 use crate::paths::Paths;
 use crate::printer::{Mark, Printer};
 
 pub(crate) async fn run(args: Instance, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
     Api::with(paths, async |api| match args {
         Instance::Add(args) => add(api, args, printer).await,
+        Instance::Set(args) => set(api, args, printer).await,
         Instance::List => list(api, printer).await,
         Instance::On { slug, tool } => switch(api, &slug, tool.as_deref(), Wanted::On, printer).await,
         Instance::Off { slug, tool } => switch(api, &slug, tool.as_deref(), Wanted::Off, printer).await,
@@ -43,18 +45,58 @@ async fn add(api: &Api, args: InstanceAdd, printer: &Printer) -> Result<Exit, Fa
             body.insert(key.into(), value.into());
         }
     }
-    if !args.credentials.is_empty() {
-        let credentials: Map<String, Value> =
-            args.credentials.into_iter().map(|(key, value)| (key, value.into())).collect();
-        body.insert("credentials".into(), credentials.into());
-    }
+    show(&mut body, args.auth, args.credentials, printer)?;
     let progress = printer.progress("asking the server for its tools".into());
     let answer = api.post("/api/mcp/instances", &Value::Object(body)).await?;
     drop(progress);
+    report("added", &answer, printer)
+}
+
+async fn set(api: &Api, args: InstanceSet, printer: &Printer) -> Result<Exit, Failure> {
+    let mut body = Map::new();
+    for (key, value) in [("slug", args.new_slug), ("name", args.name), ("description", args.description)] {
+        if let Some(value) = value {
+            body.insert(key.into(), value.into());
+        }
+    }
+    show(&mut body, args.auth, args.credentials, printer)?;
+    if body.is_empty() {
+        return Err(Failure::usage("nothing is to be changed").hint("say what, such as `--credential KEY`"));
+    }
+    let body = Value::Object(body).to_string();
+    let answer = api.send(Method::PATCH, &path(&args.slug), Some(body)).await?;
+    report("changed", &answer, printer)
+}
+
+/// How the instance shows who it is, as far as that was typed.
+fn show(
+    body: &mut Map<String, Value>,
+    auth: Option<Auth>,
+    credentials: Vec<Given>,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    if let Some(auth) = auth {
+        body.insert("auth_type".into(), auth.word().into());
+    }
+    if !credentials.is_empty() {
+        let pairs = given::read_all(credentials, printer)?;
+        let credentials: Map<String, Value> =
+            pairs.into_iter().map(|(key, value)| (key, value.into())).collect();
+        body.insert("credentials".into(), credentials.into());
+    }
+    Ok(())
+}
+
+fn report(done: &str, answer: &Answer, printer: &Printer) -> Result<Exit, Failure> {
     printer.json_bytes(&answer.bytes);
     let it = answer.value()?;
-    printer.line(format_args!("added instance `{}`: {}", text(&it, "slug"), text(&it["health"], "summary")));
-    if let Some(error) = it["last_error"].as_str() {
+    let slug = text(&it, "slug");
+    printer.line(format_args!("{done} instance `{slug}`: {}", text(&it["health"], "summary")));
+    let wanted = it["credentials"].as_array().into_iter().flatten().filter(|it| it["has_value"] == false);
+    let wanted: Vec<_> = wanted.map(|it| format!("--credential {}", text(it, "key"))).collect();
+    if !wanted.is_empty() {
+        printer.hint(format_args!("run `toolgrove instance set {slug} {}`", wanted.join(" ")));
+    } else if let Some(error) = it["last_error"].as_str() {
         printer.warning(error);
     }
     Ok(Exit::Done)
@@ -63,7 +105,8 @@ async fn add(api: &Api, args: InstanceAdd, printer: &Printer) -> Result<Exit, Fa
 async fn list(api: &Api, printer: &Printer) -> Result<Exit, Failure> {
     let answer = api.get("/api/mcp/instances").await?;
     printer.json_bytes(&answer.bytes);
-    let instances: Vec<Value> = answer.read()?;
+    let mut instances: Vec<Value> = answer.read()?;
+    instances.retain(is_worth_showing);
     if instances.is_empty() {
         printer.line("no instances yet");
         printer.hint("add some with `toolgrove import FILE` or `toolgrove server add NAME URL`");
@@ -86,6 +129,11 @@ async fn list(api: &Api, printer: &Printer) -> Result<Exit, Failure> {
         .collect();
     printer.marked_table(&["SLUG", "SERVER", "KIND", "TOOLS", "LISTED", "STATUS"], &rows);
     Ok(Exit::Done)
+}
+
+/// What is built in and has no tools would only puzzle people.
+pub(super) fn is_worth_showing(instance: &Value) -> bool {
+    instance["kind"] != "builtin" || number(instance, "tools") > 0
 }
 
 /// How old something is, in the largest unit that fits.

@@ -155,7 +155,7 @@ fn welcome(printer: &Printer, app: &App, url: &str, page: &str, key: &str) {
     ));
     printer.line("or, for a client that starts a process,");
     printer.line(stdio);
-    if app.hub.offers().is_empty() {
+    if app.hub.offers().iter().all(|it| it.is_hollow()) {
         printer.line(
             "\nNo servers yet: add some with `toolgrove import FILE` or `toolgrove server add NAME URL`",
         );

@@ -7,6 +7,7 @@ use super::import;
 use crate::api::{Api, segment};
 use crate::args::{Server, ServerAdd};
 use crate::failure::{Exit, Failure};
+use crate::given::{self, Given};
 use crate::paths::Paths;
 use crate::printer::{Answer, Mark, Printer};
 
@@ -71,8 +72,8 @@ fn path(server: &str) -> String {
     format!("/api/mcp/servers/{}", segment(server))
 }
 
-async fn add(args: ServerAdd, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
-    let entry = entry(&args)?;
+async fn add(mut args: ServerAdd, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
+    let entry = entry(&mut args, printer)?;
     Api::with(paths, async |api| {
         if args.no_instance {
             let workspaces = api.get("/api/workspaces").await?.value()?;
@@ -82,6 +83,9 @@ async fn add(args: ServerAdd, paths: &Paths, printer: &Printer) -> Result<Exit, 
             }
             body.insert("workspaceId".into(), workspaces[0]["id"].clone());
             body.insert("name".into(), args.name.clone().into());
+            if let Some(auth) = auth(&args.auth)? {
+                body.insert("auth".into(), auth);
+            }
             let answer = api.post("/api/mcp/servers", &Value::Object(body)).await?;
             printer.json_bytes(&answer.bytes);
             printer.line(format_args!("registered server `{}`", args.name));
@@ -99,10 +103,28 @@ async fn add(args: ServerAdd, paths: &Paths, printer: &Printer) -> Result<Exit, 
     .await
 }
 
+/// What each person has to show, as the API takes it.
+fn auth(typed: &[String]) -> Result<Option<Value>, Failure> {
+    match typed {
+        [] => Ok(None),
+        [one] if matches!(one.as_str(), "oauth" | "public") => Ok(Some(json!({ "type": one }))),
+        several => {
+            let entries = several.iter().map(|it| match it.split_once(':') {
+                Some((place @ ("header" | "query"), key)) => Ok(json!({ "in": place, "key": key })),
+                _ => Err(Failure::usage(format!("`--auth {it}` cannot be understood"))
+                    .hint("say `header:NAME`, `query:NAME`, `oauth` or `public`")),
+            });
+            let entries = entries.collect::<Result<Vec<_>, _>>()?;
+            Ok(Some(json!({ "type": "header", "entries": entries })))
+        }
+    }
+}
+
 /// A server as a configuration would have it.
-fn entry(args: &ServerAdd) -> Result<Map<String, Value>, Failure> {
-    let pairs = |them: &[(String, String)]| {
-        Value::Object(them.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect())
+fn entry(args: &mut ServerAdd, printer: &Printer) -> Result<Map<String, Value>, Failure> {
+    let pairs = |them: &mut Vec<Given>| {
+        let pairs = given::read_all(std::mem::take(them), printer)?;
+        Ok::<_, Failure>(Value::Object(pairs.into_iter().map(|(key, value)| (key, value.into())).collect()))
     };
     let mut entry = Map::new();
     match (&args.url, args.command.split_first()) {
@@ -112,7 +134,7 @@ fn entry(args: &ServerAdd) -> Result<Map<String, Value>, Failure> {
             }
             entry.insert("url".into(), url.clone().into());
             if !args.headers.is_empty() {
-                entry.insert("headers".into(), pairs(&args.headers));
+                entry.insert("headers".into(), pairs(&mut args.headers)?);
             }
         }
         (None, Some((program, rest))) => {
@@ -125,7 +147,7 @@ fn entry(args: &ServerAdd) -> Result<Map<String, Value>, Failure> {
             entry.insert("command".into(), program.clone().into());
             entry.insert("args".into(), rest.to_vec().into());
             if !args.env.is_empty() {
-                entry.insert("env".into(), pairs(&args.env));
+                entry.insert("env".into(), pairs(&mut args.env)?);
             }
         }
         _ => {

@@ -5,6 +5,7 @@ use toolgrove_core::name::Profile;
 use toolgrove_wire::Raw;
 
 use super::call::pretty;
+use super::instance::is_worth_showing;
 use crate::api::{Api, with_query};
 use crate::args::{Names, Tools, ToolsFormat};
 use crate::failure::{Exit, Failure};
@@ -37,7 +38,7 @@ pub(crate) async fn run(args: Tools, paths: &Paths, printer: &Printer) -> Result
         if rows.is_empty() {
             printer.line("no tools");
             let instances: Vec<Value> = api.get("/api/mcp/instances").await?.read()?;
-            printer.hint(if instances.is_empty() {
+            printer.hint(if !instances.iter().any(is_worth_showing) {
                 "add servers with `toolgrove import FILE` or `toolgrove server add NAME URL`"
             } else {
                 "run `toolgrove instance list` to see how each server is doing"

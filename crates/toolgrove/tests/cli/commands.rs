@@ -177,9 +177,20 @@ fn servers_are_added_switched_and_removed() {
 fn a_server_can_be_registered_first_and_used_later() {
     let home = Home::new();
     let http = HttpFixture::start(&["--require-header", "x-key=right"]);
-    home.run(["server", "add", "far", &http.url, "--header", "X-Key=", "--no-instance"]).ok();
+    home.run(["server", "add", "far", &http.url, "--auth", "header:X-Key", "--no-instance"]).ok();
     assert_eq!(home.type_("instance list").ok(), "no instances yet\n");
-    let added = home.type_("instance add far --slug mine --credential X-Key=right").ok();
+    let bare = home.type_("instance add far --slug bare");
+    expect![[r"
+        added instance `bare`: Needs an API key
+        hint: run `toolgrove instance set bare --credential X-Key`
+        exit 0"]]
+    .assert_eq(&bare.all());
+    let refused = home.type_("call mcp__bare__echo");
+    assert_eq!(refused.code, 1, "nothing can be called without the value: {refused:?}");
+    let file = home.write("value", "right\n");
+    let given = home.run(["instance", "set", "bare", "--credential", &format!("X-Key=@{}", file.display())]);
+    assert!(given.ok().starts_with("changed instance `bare`: Ready · "));
+    let added = home.run_with_input("instance add far --slug mine --credential X-Key", "right\n").ok();
     assert!(added.starts_with("added instance `mine`: Ready · "), "{added}");
     assert_eq!(home.type_("call mcp__mine__echo").code, 0);
     let taken = home.type_("instance add far --slug mine");
@@ -188,6 +199,25 @@ fn a_server_can_be_registered_first_and_used_later() {
     assert_eq!(wrong.all(), "error: slug may hold only letters, digits and hyphens\nexit 2");
     assert_eq!(home.type_("instance remove mine --yes").ok(), "removed instance `mine`\n");
     assert_eq!(home.type_("server list --json").json()[0]["name"], "far", "the server stays");
+}
+
+#[test]
+fn a_new_key_is_made_with_and_without_a_running_hub() {
+    let home = Home::new();
+    let http = HttpFixture::start(&["--require-header", "x-key=right-and-secret"]);
+    home.run(["server", "add", "far", &http.url, "--header", "X-Key=right-and-secret"]).ok();
+    let key = || std::fs::read_to_string(home.data("secret.key")).unwrap();
+    let mut seen = vec![key()];
+    for running in [false, true, false] {
+        let hub = running.then(|| home.serve());
+        let rotated = home.type_("key rotate").ok();
+        assert!(rotated.ends_with("secrets have a new key\n"), "{rotated}");
+        assert!(!seen.contains(&key()) && key().lines().count() == 1);
+        seen.push(key());
+        assert_eq!(home.type_("call mcp__far__echo").code, 0, "its value can still be read");
+        drop(hub);
+    }
+    assert_eq!(home.type_("key rotate --json").json()["unreadable"], 0);
 }
 
 #[test]

@@ -172,7 +172,11 @@ fn what_the_parser_refuses_ends_with_code_two() {
         ("call", "<TOOL>"),
         ("call t noequals", "expected NAME=VALUE"),
         ("call t a=1 --json-args {}", "cannot be used with"),
-        ("server add x u --header novalue", "expected NAME=VALUE"),
+        ("server add x u --header =value", "expected NAME=VALUE"),
+        ("server add x u --auth oauth", "--no-instance"),
+        ("server add x http://u/ --no-instance --auth key", "`--auth key` cannot be understood"),
+        ("server add x http://u/ --header K", "nobody gave a value for `K`"),
+        ("instance set x", "nothing is to be changed"),
         ("completions tcsh", "possible values"),
     ] {
         let ran = Home::new().type_(line);

@@ -172,6 +172,13 @@ impl Visitor {
         tools.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// The slugs of their instances, without what everybody has.
+    pub(crate) async fn slugs(&self, hub: &Hub) -> Vec<String> {
+        let list = self.get(hub, "/api/mcp/instances").await;
+        let own = list.as_array().unwrap().iter().filter(|it| it["kind"] != "builtin");
+        own.map(|it| it["slug"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// Makes a token and gives it with its id.
     pub(crate) async fn token(&self, hub: &Hub, body: Value) -> (Self, String) {
         let (status, made) = self.api(hub, Method::POST, "/api/tokens", body).await;

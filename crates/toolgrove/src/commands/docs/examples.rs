@@ -26,7 +26,8 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::UnknownInstance { .. }) => Error::InstanceOff { slug: slug() },
         Some(Error::InstanceOff { .. }) => Error::InstanceMissing { server: slug() },
         Some(Error::InstanceMissing { .. }) => Error::SlugTaken { slug: slug() },
-        Some(Error::SlugTaken { .. }) => Error::Slug("slug may hold only letters, digits and hyphens"),
+        Some(Error::SlugTaken { .. }) => Error::InstanceBuiltin { slug: "tabs".into() },
+        Some(Error::InstanceBuiltin { .. }) => Error::Slug("slug may hold only letters, digits and hyphens"),
         Some(Error::Slug(_)) => Error::NeedsReauth {
             slug: slug(),
             text: "the token expired".into(),
