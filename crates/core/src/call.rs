@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toolgrove_wire::modern::ResultKind;
 use toolgrove_wire::{Abilities, Raw};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use crate::Error;
@@ -62,7 +63,7 @@ impl Caller {
 }
 
 /// What a person may change beyond their own things: the highest role they hold anywhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, TS)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     Member,
@@ -177,6 +178,8 @@ pub struct Call {
     pub asking: Asking,
     /// The least severe log message the client wants to see; none if it did not ask.
     pub log_level: Option<String>,
+    /// What the client calls itself.
+    pub client: Option<Arc<str>>,
     /// Unix milliseconds.
     pub started_at: i64,
 }

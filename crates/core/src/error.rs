@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 use toolgrove_wire::Raw;
+use ts_rs::TS;
 
 /// Everything that can go wrong between a door and a server.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -377,13 +378,15 @@ impl Error {
 }
 
 /// `application/problem+json`, the face of an [`Error`] on `/api`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Problem {
     pub status: u16,
     pub code: &'static str,
     pub detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub hint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "unknown")]
     pub data: Option<serde_json::Value>,
 }

@@ -1,13 +1,16 @@
 //! What happens while a call runs, and what servers say unasked.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
 use uuid::Uuid;
 
 use crate::Error;
 use crate::instance::Verdict;
+use crate::timeline::{Clock, Timeline};
 
 /// Something a running call wants its caller to know or to answer. The parameters are the message's own, without the
 /// keys of its hop.
@@ -103,6 +106,18 @@ pub struct Events {
     tx: Option<mpsc::UnboundedSender<Event>>,
     progress: bool,
     rounds: Arc<Mutex<Rounds>>,
+    /// Somebody besides the caller who watches.
+    witness: Option<Witness>,
+}
+
+/// Hears of a call's events before its caller does.
+#[derive(Clone)]
+struct Witness(Arc<dyn Fn(&Event) + Send + Sync>);
+
+impl std::fmt::Debug for Witness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Witness")
+    }
 }
 
 /// What a caller who takes part in rounds has seen of the progress.
@@ -113,6 +128,7 @@ struct Rounds {
     highest: Option<f64>,
     /// What earlier rounds have reported; a server that begins anew is heard again once it is past that.
     floor: Option<f64>,
+    clock: Clock,
 }
 
 /// Whether the caller has asked to be told how far a call is.
@@ -129,7 +145,8 @@ impl Events {
 
     pub fn channel(progress: Progress) -> (Self, mpsc::UnboundedReceiver<Event>) {
         let (tx, rx) = mpsc::unbounded_channel();
-        (Self { tx: Some(tx), progress: progress == Progress::Wanted, rounds: Arc::default() }, rx)
+        let progress = progress == Progress::Wanted;
+        (Self { tx: Some(tx), progress, rounds: Arc::default(), witness: None }, rx)
     }
 
     pub fn wants_progress(&self) -> bool {
@@ -148,6 +165,31 @@ impl Events {
         rounds.floor = rounds.highest;
     }
 
+    /// Lets somebody else hear what the caller hears.
+    pub fn witnessed_by(&mut self, witness: impl Fn(&Event) + Send + Sync + 'static) {
+        self.witness = Some(Witness(Arc::new(witness)));
+    }
+
+    /// From here on the times of the call are taken.
+    pub fn start(&self, now: Instant) {
+        self.rounds().clock.start(now);
+    }
+
+    /// The call may go to its server.
+    pub fn checked(&self) {
+        self.rounds().clock.checked();
+    }
+
+    /// A link is there for it, after waiting this long for its turn.
+    pub fn linked(&self, queued: Option<Duration>) {
+        self.rounds().clock.linked(queued);
+    }
+
+    /// When the call got where, up to now.
+    pub fn timeline(&self) -> Timeline {
+        self.rounds().clock.take()
+    }
+
     fn rounds(&self) -> MutexGuard<'_, Rounds> {
         self.rounds.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -155,11 +197,14 @@ impl Events {
     /// Whether the caller is there to hear this, and has not heard it before.
     fn is_heard(&self, event: &Event) -> bool {
         let mut rounds = self.rounds();
+        if let Event::Ask(_) = event {
+            rounds.clock.tick(None, None);
+        }
         if let Event::Progress(params) = event
-            && let Some(value) = params.get("progress").and_then(|it| it.as_str().parse::<f64>().ok())
-            && !rounds.away
+            && let Some(value) = number(params, "progress")
         {
-            if rounds.floor.is_some_and(|it| value <= it) {
+            rounds.clock.tick(Some(value), number(params, "total"));
+            if rounds.away || rounds.floor.is_some_and(|it| value <= it) {
                 return false;
             }
             rounds.highest = Some(rounds.highest.map_or(value, |it| it.max(value)));
@@ -168,11 +213,18 @@ impl Events {
     }
 
     pub fn send(&self, event: Event) {
+        if let Some(Witness(tell)) = &self.witness {
+            tell(&event);
+        }
         if let Some(tx) = self.tx.as_ref().filter(|_| self.is_heard(&event)) {
             // A caller that has gone needs no events; a question sent to nobody is declined by being dropped.
             let _ = tx.send(event);
         }
     }
+}
+
+fn number(params: &Raw, member: &str) -> Option<f64> {
+    params.get(member)?.as_str().parse().ok()
 }
 
 /// What an instance's links report outside any call.

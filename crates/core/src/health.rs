@@ -3,18 +3,23 @@
 //! Computed here and nowhere else; the command line, the API and the UI draw what they are given.
 
 use serde::Serialize;
+use ts_rs::TS;
+
+use crate::record::{CallEnd, CallRecord};
 
 /// The verdict, as every face shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
 pub struct Health {
     pub level: Level,
     pub state: State,
     pub summary: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub action: Option<Action>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
+#[ts(rename = "HealthLevel")]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     Ok,
@@ -24,7 +29,8 @@ pub enum Level {
     Off,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
+#[ts(rename = "HealthState")]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Ready,
@@ -42,13 +48,15 @@ pub enum State {
 }
 
 /// What a person can do about it, with the words of the button.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
+#[ts(rename = "HealthAction")]
 pub struct Action {
     pub kind: ActionKind,
     pub label: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
+#[ts(rename = "HealthActionKind")]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
     Cancel,
@@ -122,11 +130,33 @@ pub enum LinkState {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How the last call that a server answered went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
 pub struct LastCall {
     pub took_ms: u64,
     /// Unix milliseconds.
     pub at_ms: i64,
+    pub outcome: CallEnd,
+}
+
+impl LastCall {
+    /// What a call says about its server; none if it did not get there.
+    pub fn of(record: &CallRecord) -> Option<Self> {
+        let got_there = matches!(record.outcome, CallEnd::Done | CallEnd::ToolError | CallEnd::InputRequired)
+            || matches!(record.error_code.as_deref(), Some("call.timeout" | "server.error"));
+        // Somebody who was asked may have taken any time.
+        let was_asked = record.timeline.ticks.iter().any(|it| it.progress.is_none());
+        let opening = record.timeline.linked.unwrap_or_default() as f64 / 1000.0;
+        (got_there && !was_asked).then_some(Self {
+            took_ms: (record.ms - opening).max(0.0) as u64,
+            at_ms: record.started_at.saturating_add(record.ms as i64),
+            outcome: record.outcome,
+        })
+    }
+
+    pub fn is_slow(&self) -> bool {
+        self.took_ms >= SLOW_MS
+    }
 }
 
 const SLOW_MS: u64 = 3_000;
@@ -189,7 +219,8 @@ pub fn health(facts: &Facts, now_ms: i64) -> Health {
 }
 
 /// The three words that the API's `status` knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
+#[ts(rename = "InstanceStatus")]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     NotReady,
@@ -220,7 +251,7 @@ impl Health {
 fn slow(facts: &Facts, now_ms: i64) -> Option<u64> {
     let last = facts.last_call?;
     let recent = now_ms.saturating_sub(last.at_ms) < SLOW_MEMORY_MS;
-    (recent && last.took_ms >= SLOW_MS).then_some(last.took_ms)
+    (recent && last.is_slow()).then_some(last.took_ms)
 }
 
 fn count(tools: usize) -> String {

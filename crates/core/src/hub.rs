@@ -8,6 +8,7 @@ mod watch;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub use watch::Watch;
 
@@ -22,16 +23,28 @@ use crate::bus::Bus;
 use crate::call::{Asking, Call, Caller, LegacyTask, Links, Method, Outcome, Outgoing, View};
 use crate::catalog::{Catalog, Place, Route, usable};
 use crate::config::Capabilities;
-use crate::event::Events;
+use crate::event::{Event, Events, ListKind};
 use crate::instance::{Instance, Verdict};
 use crate::offer::Offer;
 use crate::record::{CallEnd, CallRecord};
-use crate::{Error, drive, meter, policy, trace, uri};
+use crate::{Error, Timeline, drive, meter, policy, trace, uri};
 
 /// What is remembered. The real one writes to the store.
 pub trait Log: Send + Sync + 'static {
     /// Takes one finished call. Must not block.
     fn record(&self, record: CallRecord);
+    /// Takes word of a call that goes to an instance now. Must not block.
+    fn begun(&self, _record: &CallRecord) {}
+    /// Whether somebody watches the calls of a person.
+    fn is_watched(&self, _person: Uuid) -> bool {
+        false
+    }
+    /// Takes an event of a call that is watched. Must not block.
+    fn went_on(&self, _call: &Running, _event: &Event) {}
+    /// Takes word that a server lists something else than before. Must not block.
+    fn relisted(&self, _instance: &Instance, _kind: ListKind) {}
+    /// Takes word that an instance's links, lists or switches are not what they were. Must not block.
+    fn touched(&self, _instance: &Instance) {}
     /// Takes an offer whose lists or names are new. Must not block.
     fn listed(&self, offer: &Arc<Offer>);
     /// Takes word that a server no longer lets this instance in. Must not block.
@@ -69,11 +82,42 @@ pub enum LinkState {
     Failed(Error),
 }
 
+impl LinkState {
+    /// What tells one state from another.
+    fn word(&self) -> (u8, Option<String>) {
+        match self {
+            Self::Idle => (0, None),
+            Self::Opening => (1, None),
+            Self::Open => (2, None),
+            Self::Failed(error) => (3, Some(error.to_string())),
+        }
+    }
+}
+
 /// A person's catalogue, and what one caller's grants leave of it.
 struct Granted {
     whole: Arc<Catalog>,
     grants: Arc<HashSet<Uuid>>,
     part: Arc<Catalog>,
+}
+
+/// A call that somebody watches.
+#[derive(Debug, Clone)]
+pub struct Running {
+    pub id: Uuid,
+    pub person: Uuid,
+    pub token: Option<Uuid>,
+    started: Instant,
+}
+
+impl Running {
+    fn of(call: &Call, started: Instant) -> Self {
+        Self { id: call.id, person: call.caller.person, token: call.caller.token, started }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
 }
 
 /// Where a checked request goes, in the server's own words.
@@ -100,6 +144,7 @@ struct Recorder<'a, G: Log> {
     kind: &'static str,
     slug: String,
     is_error: bool,
+    events: Events,
 }
 
 impl<G: Log> Recorder<'_, G> {
@@ -109,6 +154,7 @@ impl<G: Log> Recorder<'_, G> {
         record.outcome = outcome;
         record.error_code = error.map(|it| it.code().to_owned());
         record.bytes = bytes;
+        record.timeline = self.events.timeline();
         meter::call(&record, &self.slug, self.kind);
         self.log.record(record);
     }
@@ -180,14 +226,21 @@ impl<L: Links, G: Log> Hub<L, G> {
     }
 
     /// Runs one call from its first check to its last line in the log.
-    pub async fn call(self: &Arc<Self>, call: Call, events: Events) -> Result<Outcome, Error> {
+    pub async fn call(self: &Arc<Self>, call: Call, mut events: Events) -> Result<Outcome, Error> {
+        let started = Instant::now();
+        events.start(started);
+        if self.log.is_watched(call.caller.person) {
+            let (hub, running) = (self.clone(), Running::of(&call, started));
+            events.witnessed_by(move |event| hub.log.went_on(&running, event));
+        }
         let mut recorder = Recorder {
             log: &self.log,
             record: Some(first_row(&call)),
-            started: Instant::now(),
+            started,
             kind: "",
             slug: String::new(),
             is_error: false,
+            events: events.clone(),
         };
         let result = self.run(&call, events, &mut recorder).await;
         match &result {
@@ -219,6 +272,10 @@ impl<L: Links, G: Log> Hub<L, G> {
             Method::GetTask | Method::UpdateTask | Method::CancelTask => self.place_task(call)?,
         };
         recorder.target(&instance);
+        events.checked();
+        if let Some(record) = &recorder.record {
+            self.log.begun(record);
+        }
         let outgoing = Outgoing {
             method: call.method,
             params: trace::step(&params, call.id),
@@ -402,5 +459,7 @@ fn first_row(call: &Call) -> CallRecord {
         outcome: CallEnd::Cancelled,
         error_code: None,
         bytes: 0,
+        client: call.client.clone(),
+        timeline: Timeline::default(),
     }
 }

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use ts_rs::TS;
 
 use crate::instance::EraSetting;
 use crate::{Error, Secret};
@@ -72,7 +73,8 @@ pub enum Framing {
 pub const PIPE_NEEDS_WINDOWS: &str = "a `pipe:` server can be reached on Windows only";
 
 /// A server of the text that was not taken, and why: an item of `failed` in the answer of an import.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
+#[ts(rename = "ImportFailed")]
 pub struct Failed {
     pub name: String,
     pub error: String,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 use url::Url;
 use uuid::Uuid;
 
@@ -119,7 +120,7 @@ pub enum EraSetting {
     Legacy,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "lowercase")]
 pub enum Era {
     Modern,
@@ -127,7 +128,7 @@ pub enum Era {
 }
 
 /// What was found out about a server's era, and from what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct Verdict {
     pub era: Era,
     /// The revision agreed on.

@@ -25,6 +25,7 @@ pub mod schema;
 pub mod secret;
 pub mod task;
 pub mod text;
+pub mod timeline;
 mod trace;
 pub mod uri;
 
@@ -32,3 +33,4 @@ pub use config::Config;
 pub use error::Error;
 pub use record::{CallEnd, CallRecord};
 pub use secret::Secret;
+pub use timeline::Timeline;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use toolgrove_wire::Raw;
+use ts_rs::TS;
 
 use crate::call::{Discovery, LegacyTask};
 use crate::event::ListKind;
@@ -58,7 +59,7 @@ struct Hints {
     annotations: Vec<Annotation>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "lowercase")]
 pub enum Permission {
     #[default]
@@ -335,6 +336,13 @@ impl Offer {
                     && a.permission == b.permission)
         };
         self.tools.len() == other.tools.len() && self.tools.iter().zip(&other.tools).all(|(a, b)| same(a, b))
+    }
+
+    /// Whether the server lists the same tools, whatever is switched.
+    pub fn lists_same_tools(&self, other: &Self) -> bool {
+        let same =
+            |(a, b): (&Arc<Tool>, &Arc<Tool>)| Arc::ptr_eq(a, b) || (a.raw == b.raw && a.gone == b.gone);
+        self.tools.len() == other.tools.len() && self.tools.iter().zip(&other.tools).all(same)
     }
 
     /// Whether nothing but the age differs.

@@ -1,7 +1,12 @@
 //! What is kept of a call once it has ended: one row, whatever the end was.
 
+use std::sync::Arc;
+
 use serde::Serialize;
+use ts_rs::TS;
 use uuid::Uuid;
+
+use crate::timeline::Timeline;
 
 /// One finished call, as the audit log keeps it. Never holds arguments or results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,10 +31,15 @@ pub struct CallRecord {
     pub error_code: Option<String>,
     /// Size of the result in bytes.
     pub bytes: u64,
+    /// What the client calls itself.
+    pub client: Option<Arc<str>>,
+    /// Where the time went.
+    #[serde(skip)]
+    pub timeline: Timeline,
 }
 
 /// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum CallEnd {
     /// A result without `isError`.

@@ -196,6 +196,7 @@ impl World {
             abilities: Abilities::NONE,
             asking: Asking::ByRetry,
             log_level: None,
+            client: None,
             started_at: 0,
         }
     }

@@ -5,22 +5,25 @@ pub mod auth_configs;
 pub mod call;
 pub mod calls;
 pub mod connect;
+pub mod events;
+pub mod icons;
 pub mod instances;
 pub mod key;
 pub mod people;
 pub mod preview;
+pub mod registry;
 pub mod servers;
+pub mod status;
 pub mod text;
 pub mod tokens;
 pub mod workspaces;
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::{Extension, Json};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use toolgrove_core::Error;
 use toolgrove_core::call::Caller;
 use toolgrove_core::health::{Access, Facts, Health, LinkState};
@@ -39,27 +42,6 @@ pub async fn metrics(
     caller.require_admin()?;
     app.metrics.run_upkeep();
     Ok(app.metrics.render())
-}
-
-pub async fn status(
-    State(app): State<Arc<App>>,
-    Extension(caller): Extension<Arc<Caller>>,
-) -> Answer<Json<Value>> {
-    let catalog = app.hub.catalog(&caller);
-    let person = app.store.person(caller.person).await?;
-    let person =
-        person.map(|it| json!({ "id": it.id, "name": it.name, "email": it.email, "role": caller.role }));
-    Ok(Json(json!({
-        "name": "toolgrove",
-        "version": env!("CARGO_PKG_VERSION"),
-        "mode": app.config.mode,
-        "instances": catalog.shown().count(),
-        "tools": catalog.offers().map(|it| it.listed().count()).sum::<usize>(),
-        "sessions": app.sessions.count(&caller),
-        "parked": app.lot.count(&caller),
-        "person": person,
-        "endpoint": format!("{}/mcp", app.gate.base()),
-    })))
 }
 
 /// Reads a JSON body; what is wrong with it is said in one sentence.
@@ -96,7 +78,7 @@ pub fn health(app: &App, offer: &Offer, status: &str) -> Health {
         tools: offer.listed().count(),
         tools_off: offer.listed().filter(|it| !it.enabled).count(),
         tools_changed: 0,
-        last_call: None,
+        last_call: app.hub.log().last_call(offer.instance.id),
     };
     toolgrove_core::health::health(&facts, app.hub.now())
 }

@@ -6,12 +6,14 @@ pub mod api;
 mod auth;
 pub mod authority;
 pub mod connect;
+pub mod live;
 pub mod mcp;
 mod memory;
 mod page;
 mod plain;
 mod problem;
 pub mod registry;
+pub mod types;
 mod ui;
 mod workspace;
 
@@ -44,6 +46,10 @@ pub struct App {
     pub sessions: mcp::session::Sessions,
     pub streams: mcp::sse::Streams,
     pub lot: mcp::park::Lot,
+    /// What people hear at once.
+    pub live: Arc<live::Live>,
+    /// The registry as people last saw it.
+    pub shelf: api::registry::Shelf,
     /// How the hub introduces itself.
     pub server_info: Raw,
     pub metrics: PrometheusHandle,
@@ -72,7 +78,7 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/sse", get(mcp::sse::open))
         .route("/sse/message", post(mcp::sse::post))
         .route("/metrics", get(api::metrics))
-        .route("/api/status", get(api::status))
+        .route("/api/status", get(api::status::status))
         .route("/api/workspaces", get(api::workspaces::list).post(api::workspaces::add))
         .route(
             "/api/workspaces/{id}",
@@ -96,7 +102,11 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/api/sessions/{id}", delete(api::account::end_session))
         .route("/api/password", post(api::account::password))
         .route("/api/calls", get(api::calls::list))
+        .route("/api/calls/stats", get(api::calls::stats))
         .route("/api/calls/{id}", get(api::calls::one))
+        .route("/api/events", get(api::events::stream))
+        .route("/api/mcp/registry", get(api::registry::list))
+        .route("/api/mcp/meta/{id}", get(api::registry::meta))
         .route("/api/mcp/import", post(api::text::import))
         .route("/api/mcp/export", get(api::text::export))
         .route("/api/mcp/tools", get(api::text::tools))
@@ -150,6 +160,7 @@ pub fn app(state: Arc<App>) -> Router {
         .merge(known)
         .merge(pages)
         .fallback(page::nothing_here)
+        .layer(from_fn_with_state(state.clone(), live::notice))
         .layer(from_fn_with_state(state.clone(), auth::origin))
         .with_state(state)
 }

@@ -1,11 +1,13 @@
 //! What the hub remembers, written to the store beside the calls and in order. Nothing here is ever waited for by
 //! a call; [`Memory::close`] returns when everything is on disk.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
-use toolgrove_core::event::ListKind;
-use toolgrove_core::hub::Log;
+use toolgrove_core::event::{Event, ListKind};
+use toolgrove_core::health::LastCall;
+use toolgrove_core::hub::{Log, Running};
 use toolgrove_core::instance::{Instance, Verdict};
 use toolgrove_core::offer::Offer;
 use toolgrove_core::{CallRecord, Error, task};
@@ -13,28 +15,55 @@ use toolgrove_store::{CallLog, Store, StoreError, ToolRow};
 use toolgrove_wire::Raw;
 use uuid::Uuid;
 
+use crate::api::calls::Call;
+use crate::live::{Live, LiveEvent};
+
 pub struct Memory {
     calls: CallLog,
     jobs: mpsc::UnboundedSender<Job>,
+    live: Arc<Live>,
+    /// How the last call of each instance went.
+    last: Mutex<HashMap<Uuid, LastCall>>,
 }
 
 enum Job {
     Listed(Arc<Offer>),
-    Barred(Uuid, Error),
+    Barred(Arc<Instance>, Error),
     Judged(Uuid, Verdict),
     Done(oneshot::Sender<()>),
 }
 
 impl Memory {
-    pub fn start(store: &Store) -> Self {
+    pub fn start(store: &Store, live: Arc<Live>) -> Self {
         let (jobs, mut queue) = mpsc::unbounded_channel();
-        let writer = store.clone();
+        let (writer, told) = (store.clone(), live.clone());
         task::spawn("memory", async move {
             while let Some(job) = queue.recv().await {
-                write(&writer, job).await;
+                write(&writer, &told, job).await;
             }
         });
-        Self { calls: CallLog::start(store), jobs }
+        Self { calls: CallLog::start(store), jobs, live, last: Mutex::default() }
+    }
+
+    /// Takes the last call of every instance from earlier runs.
+    pub async fn load(&self, store: &Store) -> Result<(), StoreError> {
+        let calls = store.last_calls().await?;
+        let calls = calls.iter().filter_map(|it| Some((it.instance_id?, LastCall::of(it)?)));
+        lock(&self.last).extend(calls);
+        Ok(())
+    }
+
+    /// How the last call that reached an instance went.
+    pub fn last_call(&self, instance: Uuid) -> Option<LastCall> {
+        lock(&self.last).get(&instance).copied()
+    }
+
+    fn note_last(&self, record: &CallRecord) {
+        let (Some(instance), Some(call)) = (record.instance_id, LastCall::of(record)) else { return };
+        let before = lock(&self.last).insert(instance, call);
+        if before.is_some_and(|it| it.is_slow()) != call.is_slow() {
+            self.live.touch(record.person_id, instance);
+        }
     }
 
     /// Returns when everything recorded so far is written.
@@ -54,7 +83,51 @@ impl Memory {
 
 impl Log for Memory {
     fn record(&self, record: CallRecord) {
+        self.note_last(&record);
+        if self.live.is_watched(record.person_id) {
+            let event = LiveEvent::Call { call: Box::new(Call::ended(&record)) };
+            self.live.tell_call(record.person_id, record.token_id, &event);
+        }
         self.calls.record(record);
+    }
+
+    fn begun(&self, record: &CallRecord) {
+        if self.live.is_watched(record.person_id) {
+            let event = LiveEvent::Call { call: Box::new(Call::running(record)) };
+            self.live.tell_call(record.person_id, record.token_id, &event);
+        }
+    }
+
+    fn is_watched(&self, person: Uuid) -> bool {
+        self.live.is_watched(person)
+    }
+
+    fn went_on(&self, call: &Running, event: &Event) {
+        let (id, ms) = (call.id, call.elapsed().as_secs_f64() * 1000.0);
+        let event = match event {
+            Event::Progress(params) => {
+                let number = |key: &str| params.get(key).and_then(|it| it.as_str().parse::<f64>().ok());
+                let Some(progress) = number("progress") else { return };
+                LiveEvent::Progress {
+                    id,
+                    ms,
+                    progress,
+                    total: number("total"),
+                    message: params.get_text("message"),
+                }
+            }
+            Event::Ask(_) => LiveEvent::Question { id, ms },
+            Event::Log(_) | Event::Elicited(_) => return,
+        };
+        self.live.tell_call(call.person, call.token, &event);
+    }
+
+    fn relisted(&self, instance: &Instance, kind: ListKind) {
+        self.live.relisted(instance, kind);
+    }
+
+    fn touched(&self, instance: &Instance) {
+        self.live.touch(instance.person, instance.id);
     }
 
     fn listed(&self, offer: &Arc<Offer>) {
@@ -62,7 +135,7 @@ impl Log for Memory {
     }
 
     fn barred(&self, instance: &Arc<Instance>, error: &Error) {
-        let _ = self.jobs.send(Job::Barred(instance.id, error.clone()));
+        let _ = self.jobs.send(Job::Barred(instance.clone(), error.clone()));
     }
 
     fn judged(&self, instance: &Arc<Instance>, verdict: &Verdict) {
@@ -70,13 +143,14 @@ impl Log for Memory {
     }
 }
 
-async fn write(store: &Store, job: Job) {
+async fn write(store: &Store, live: &Live, job: Job) {
     let written = match job {
         Job::Listed(offer) => write_offer(store, &offer).await,
         Job::Barred(instance, error) => {
-            if let Err(error) = crate::connect::barred(store, instance, &error).await {
+            if let Err(error) = crate::connect::barred(store, instance.id, &error).await {
                 tracing::debug!(%error, "what a server wants was not kept");
             }
+            live.touch(instance.person, instance.id);
             Ok(())
         }
         Job::Judged(server, verdict) => {
@@ -125,6 +199,10 @@ async fn write_offer(store: &Store, offer: &Offer) -> Result<(), StoreError> {
     });
     store.set_capabilities(id, &about).await?;
     Ok(())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lists besides the tools, in both rooms' words.

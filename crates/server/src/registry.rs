@@ -62,6 +62,7 @@ impl App {
             }
         }
         self.hub.load(offers);
+        self.hub.log().load(&self.store).await?;
         Ok(())
     }
 
@@ -107,6 +108,7 @@ impl App {
         if let Err(error) = self.store.set_status(instance.id, &status, text.as_deref()).await {
             tracing::warn!(?error, "a status was not kept");
         }
+        self.live.touch(instance.person, instance.id);
     }
 
     /// A slug nobody of this person has.

@@ -1,4 +1,4 @@
-//! The table `calls`: one row per call, written off the hot path.
+//! The table `calls`: one row per call, written off the hot path. How it is read: `activity.rs`.
 //!
 //! [`CallLog::record`] only puts the row into a queue. One task writes the queue in batches, each in a transaction
 //! of its own. The queue has no hard limit, because a call must neither wait for the log nor go unlogged; a row
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout_at};
-use toolgrove_core::{CallEnd, CallRecord, task};
+use toolgrove_core::{CallEnd, CallRecord, Timeline, task};
 use uuid::Uuid;
 
 use crate::cell::{Row, Value};
 use crate::db::{Db, Sql};
 use crate::error::{Result, StoreError};
-use crate::{Store, now};
+use crate::{CallFilter, Store, now};
 
 /// A batch is written when it has this many rows …
 const BATCH: usize = 500;
@@ -163,45 +163,30 @@ fn storable(text: &str) -> Value {
     text.replace('\0', "\u{fffd}").into()
 }
 
-/// Which calls to read.
-#[derive(Debug, Clone)]
-pub struct CallFilter {
-    pub limit: u32,
-    /// Only calls older than this one.
-    pub before: Option<Uuid>,
-    pub tool: Option<String>,
-    pub outcome: Option<CallEnd>,
-    pub instance_id: Option<Uuid>,
-}
-
-impl Default for CallFilter {
-    fn default() -> Self {
-        Self { limit: 50, before: None, tool: None, outcome: None, instance_id: None }
-    }
-}
-
 impl Store {
     /// A person's calls, newest first.
     pub async fn calls(&self, person_id: Uuid, filter: &CallFilter) -> Result<Vec<CallRecord>> {
-        let mut sql = Sql::new("SELECT * FROM calls WHERE person_id = $1").bind(person_id);
-        if let Some(before) = filter.before {
-            sql = sql.and("id <", before);
-        }
-        if let Some(tool) = &filter.tool {
-            sql = sql.and("tool =", tool);
-        }
-        if let Some(outcome) = filter.outcome {
-            sql = sql.and("outcome =", outcome.as_str());
-        }
-        if let Some(instance_id) = filter.instance_id {
-            sql = sql.and("instance_id =", instance_id);
-        }
+        let sql = Sql::new("SELECT * FROM calls WHERE person_id = $1").bind(person_id);
+        let sql = filter.narrow(sql);
         sql.then("ORDER BY id DESC LIMIT", i64::from(filter.limit)).all(&self.db, read).await
     }
 
     pub async fn call(&self, person_id: Uuid, id: Uuid) -> Result<Option<CallRecord>> {
         let sql = Sql::new("SELECT * FROM calls WHERE id = $1 AND person_id = $2");
         sql.bind(id).bind(person_id).first(&self.db, read).await
+    }
+
+    /// The calls that one call has made, in their order.
+    pub async fn nested_calls(&self, person_id: Uuid, parent_id: Uuid) -> Result<Vec<CallRecord>> {
+        let sql = Sql::new("SELECT * FROM calls WHERE parent_id = $1 AND person_id = $2 ORDER BY id");
+        sql.bind(parent_id).bind(person_id).all(&self.db, read).await
+    }
+
+    /// The last call of every instance, for start-up.
+    pub async fn last_calls(&self) -> Result<Vec<CallRecord>> {
+        let sql = "SELECT * FROM calls WHERE id IN (SELECT (SELECT id FROM calls WHERE instance_id = mcp_instances.id
+            ORDER BY id DESC LIMIT 1) FROM mcp_instances)";
+        Sql::new(sql).all(&self.db, read).await
     }
 }
 
@@ -222,6 +207,8 @@ fn read(row: &Row) -> Result<CallRecord> {
         outcome: parse_end(&row.text("outcome")?)?,
         error_code: row.maybe_text("error_code")?,
         bytes: row.int("bytes")?.unsigned_abs(),
+        client: None,
+        timeline: Timeline::default(),
     })
 }
 

@@ -216,6 +216,27 @@ impl Sql {
         self.append("AND ", condition, value.into())
     }
 
+    /// Appends ` AND (<condition> OR …)`; in each condition `?` stands for its value.
+    pub(crate) fn and_any(mut self, conditions: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        let mut parts = Vec::new();
+        for (condition, value) in conditions {
+            self.values.push(value);
+            parts.push(condition.replace('?', &format!("${}", self.values.len())));
+        }
+        if let Text::Whole(text) = &mut self.text {
+            let _ = write!(text, " AND ({})", parts.join(" OR "));
+        }
+        self
+    }
+
+    /// Appends more of the text, without a value.
+    pub(crate) fn more(mut self, clause: &str) -> Self {
+        if let Text::Whole(text) = &mut self.text {
+            let _ = write!(text, " {clause}");
+        }
+        self
+    }
+
     /// Appends ` <clause> $n`.
     pub(crate) fn then(self, clause: &'static str, value: impl Into<Value>) -> Self {
         self.append("", clause, value.into())

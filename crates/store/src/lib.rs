@@ -3,6 +3,7 @@
 //! Everything goes through [`Store`]; secrets are sealed by a [`SecretBox`] before they reach a statement. Nothing
 //! here decides anything: rows come in, rows go out, and what one person owns is not found for another.
 
+mod activity;
 mod admin_log;
 mod auth_configs;
 mod builtins;
@@ -30,10 +31,11 @@ mod workspaces;
 #[cfg(test)]
 mod tests;
 
+pub use activity::{CallCount, CallFilter, LATENCY_MS};
 pub use admin_log::AdminNote;
 pub use auth_configs::AuthConfigRow;
 pub use builtins::BUILTINS;
-pub use calls::{CallFilter, CallLog};
+pub use calls::CallLog;
 pub use error::StoreError;
 pub use instances::{Entry, InstanceRow, Secrets};
 pub use lists::{ListKind, ListRow};

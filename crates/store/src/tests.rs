@@ -13,6 +13,7 @@ macro_rules! on_both {
     };
 }
 
+mod activity;
 mod calls;
 mod crash;
 mod credentials;

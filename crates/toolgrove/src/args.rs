@@ -360,6 +360,7 @@ pub(crate) enum Page {
     Errors,
     Config,
     Cli,
+    Types,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -16,6 +16,7 @@ use toolgrove_core::hub::Hub;
 use toolgrove_core::net::Guard;
 use toolgrove_core::{Config, Error, Secret, meter, task};
 use toolgrove_server::connect::{Keyring, Replicas};
+use toolgrove_server::live::{self, Live};
 use toolgrove_server::{App, Gate, Memory};
 use toolgrove_store::{SecretBox, Store};
 use toolgrove_upstream::{IDLE, Pool, PoolOptions, ShepherdCommand};
@@ -97,7 +98,9 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         now,
         guard: Guard::of(&config),
     });
-    let hub = Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities));
+    let live = Arc::<Live>::default();
+    let memory = Memory::start(&store, live.clone());
+    let hub = Arc::new(Hub::new(pool, memory, now, config.capabilities));
     task::spawn("reports", hub.clone().follow(heard));
     let gate = Gate::new(key, solo, port, &config);
     let app = Arc::new(App {
@@ -107,6 +110,8 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         sessions: toolgrove_server::mcp::session::Sessions::default(),
         streams: toolgrove_server::mcp::sse::Streams::default(),
         lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),
+        live,
+        shelf: toolgrove_server::api::registry::Shelf::default(),
         server_info: Raw::of(&json!({ "name": "toolgrove", "title": "Toolgrove", "version": version })),
         metrics: metrics().map_err(|error| Error::Internal(error.to_string()))?,
         env: variable,
@@ -115,6 +120,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         config,
     });
     app.load().await?;
+    live::start(&app);
     declared::sync(&app, paths, &app.config.servers).await?;
     Ok(Started { app, lock })
 }

@@ -188,6 +188,7 @@ impl Links for Pool {
         let who = Who { chat: outgoing.chat.clone(), abilities: outgoing.abilities };
         loop {
             let lease = entry.link(&who, Patience::BackOff).await?;
+            events.linked(lease.queued);
             match lease.link.call(&outgoing, &events).await {
                 Ok(result) => return Ok(result),
                 Err(failure) => entry.after(&lease.link, failure, &mut tries)?,

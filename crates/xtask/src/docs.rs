@@ -1,42 +1,54 @@
-//! `cargo xtask docs`: the pages the hub writes about itself. `tidy` compares them.
+//! `cargo xtask docs` and `cargo xtask types`: what the hub writes about itself. `tidy` compares it.
 
 use anyhow::{Context, Result};
 
 use crate::process::Run;
 use crate::tree;
 
-/// What `toolgrove __docs PAGE` can print, and `docs/PAGE.md` holds.
+/// What `toolgrove __docs PAGE` can print.
 const PAGES: [&str; 3] = ["errors", "config", "cli"];
+/// The API's answers, for the UI.
+const TYPES: &str = "types";
 
 pub(crate) async fn run() -> Result<()> {
     tree::build().await?;
     for page in PAGES {
-        let file = tree::root().join(file(page));
-        std::fs::write(&file, print(page).await?)
-            .with_context(|| format!("cannot write `{}`", file.display()))?;
-        println!("  wrote {}", self::file(page));
+        write(page).await?;
     }
     Ok(())
 }
 
-/// The pages that are not what the binary would write.
+pub(crate) async fn types() -> Result<()> {
+    tree::build().await?;
+    write(TYPES).await
+}
+
+async fn write(page: &str) -> Result<()> {
+    let file = tree::root().join(file(page));
+    let text = print(page).await?;
+    std::fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    println!("  wrote {}", self::file(page));
+    Ok(())
+}
+
+/// What is not as the binary would write it.
 pub(crate) async fn stale() -> Vec<String> {
     let mut stale = Vec::new();
-    for page in PAGES {
-        let file = file(page);
+    for page in PAGES.into_iter().chain([TYPES]) {
+        let (file, command) = (file(page), if page == TYPES { "types" } else { "docs" });
         match print(page).await {
             Err(error) => {
                 stale.push(format!("{file}: {}", format!("{error:#}").lines().next().unwrap_or_default()));
             }
             Ok(wanted) if std::fs::read_to_string(tree::root().join(&file)).is_ok_and(|it| it == wanted) => {}
-            Ok(_) => stale.push(format!("{file}: is not current, run `cargo xtask docs`")),
+            Ok(_) => stale.push(format!("{file}: is not current, run `cargo xtask {command}`")),
         }
     }
     stale
 }
 
 fn file(page: &str) -> String {
-    format!("docs/{page}.md")
+    if page == TYPES { "ui/src/api/types.gen.ts".into() } else { format!("docs/{page}.md") }
 }
 
 async fn print(page: &str) -> Result<String> {

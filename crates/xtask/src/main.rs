@@ -53,6 +53,8 @@ enum Command {
     Deny,
     /// Write the generated pages in docs/
     Docs,
+    /// Write the UI's types from the API's answers
+    Types,
     /// Measure start-up time and idle memory of the release build
     Bench(bench::Args),
 }
@@ -70,6 +72,7 @@ async fn main() -> ExitCode {
             Command::Tidy => tidy::run().await,
             Command::Deny => licences::run().await,
             Command::Docs => docs::run().await,
+            Command::Types => docs::types().await,
             Command::Bench(args) => bench::run(args).await,
         }
     };

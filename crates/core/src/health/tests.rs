@@ -21,7 +21,7 @@ fn facts() -> Facts {
 }
 
 fn slow_call(age_ms: i64) -> Option<LastCall> {
-    Some(LastCall { took_ms: 4_120, at_ms: NOW - age_ms })
+    Some(LastCall { took_ms: 4_120, at_ms: NOW - age_ms, outcome: CallEnd::Done })
 }
 
 #[test]

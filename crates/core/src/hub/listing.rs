@@ -66,6 +66,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             if let Some(offer) = held.remove(&instance) {
                 self.swap(&held, offer.instance.person);
                 self.publish_all(&offer.instance);
+                self.log.touched(&offer.instance);
             }
         }
         lock(&self.states).remove(&instance);
@@ -230,6 +231,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         held.insert(offer.instance.id, offer.clone());
         self.swap(held, offer.instance.person);
         self.log.listed(&offer);
+        self.log.touched(&offer.instance);
         for problem in &offer.problems {
             tracing::warn!(server = offer.instance.slug, "{problem}");
         }
@@ -237,9 +239,15 @@ impl<L: Links, G: Log> Hub<L, G> {
         if switched || old.is_none_or(|it| !it.same_tools(&offer)) {
             self.publish(&offer.instance, Change::List(ListKind::Tools));
         }
+        if old.is_some_and(|it| !it.lists_same_tools(&offer)) {
+            self.log.relisted(&offer.instance, ListKind::Tools);
+        }
         for kind in [ListKind::Prompts, ListKind::Resources, ListKind::Templates] {
             if switched || old.is_none_or(|it| it.list(kind) != offer.list(kind)) {
                 self.publish(&offer.instance, Change::List(kind));
+            }
+            if old.is_some_and(|it| it.list(kind) != offer.list(kind)) {
+                self.log.relisted(&offer.instance, kind);
             }
         }
         offer
@@ -274,7 +282,16 @@ impl<L: Links, G: Log> Hub<L, G> {
     }
 
     fn set_state(&self, instance: Uuid, state: LinkState) {
-        lock(&self.states).insert(instance, state);
+        let is_news = {
+            let mut states = lock(&self.states);
+            let old = states.get(&instance).map(LinkState::word);
+            let is_news = old.as_ref() != Some(&state.word());
+            states.insert(instance, state);
+            is_news
+        };
+        if is_news && let Some(offer) = self.offer(instance) {
+            self.log.touched(&offer.instance);
+        }
     }
 
     fn fetch_lock(&self, instance: Uuid) -> Arc<AsyncMutex<Option<Instant>>> {

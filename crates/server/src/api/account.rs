@@ -8,6 +8,7 @@ use axum::{Extension, Json};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use toolgrove_core::{Error, Secret};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::body;
@@ -16,7 +17,7 @@ use crate::auth::{Pass, Peer};
 use crate::problem::{Answer, store_error};
 
 /// A browser in which the caller is signed in.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Browser {
     pub id: Uuid,
     pub agent: String,

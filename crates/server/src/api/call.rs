@@ -131,6 +131,7 @@ pub async fn run(
         abilities: Abilities::NONE,
         asking: Asking::Live,
         log_level: None,
+        client: None,
         started_at: app.hub.now(),
     };
     let Outcome { result, .. } = app.hub.call(call, events).await?;

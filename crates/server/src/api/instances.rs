@@ -13,10 +13,12 @@ use serde_json::{Value, json};
 use toolgrove_core::Error;
 use toolgrove_core::auth::AuthType;
 use toolgrove_core::call::{Caller, Links};
-use toolgrove_core::health::{Health, Status};
-use toolgrove_core::instance::Transport;
+use toolgrove_core::health::{Health, LastCall, Status};
+use toolgrove_core::instance::{Transport, Verdict};
 use toolgrove_core::offer::{Offer, Permission};
 use toolgrove_store::{InstanceRow, StoreError};
+use toolgrove_wire::Raw;
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::{body, health};
@@ -25,7 +27,7 @@ use crate::problem::{Answer, store_error};
 use crate::registry::auth::{self, NamedValue};
 
 /// An instance as the API shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, TS)]
 pub struct Instance {
     pub id: Uuid,
     pub server_id: Uuid,
@@ -48,25 +50,40 @@ pub struct Instance {
     pub age_s: Option<i64>,
     /// List entries that could not be used.
     pub problems: Vec<String>,
+    pub last_call: Option<LastCall>,
 }
 
 /// One tool of an instance.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Tool {
     pub name: String,
     pub public_name: String,
     pub description: String,
     pub enabled: bool,
-    pub permission: &'static str,
+    pub permission: Permission,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub icon: Option<String>,
+    #[ts(type = "unknown")]
     pub input_schema: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "unknown")]
+    pub output_schema: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub title: Option<String>,
+    /// What the server says of it: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "{ [key in string]: unknown }")]
+    pub annotations: Option<Value>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "InstanceDetail")]
 pub struct Whole {
     #[serde(flatten)]
     pub instance: Instance,
+    #[ts(as = "Option<Verdict>")]
     pub era: Option<Value>,
     pub auth_config_id: Option<Uuid>,
     /// What the admin has named and the person fills in. Values are never shown.
@@ -95,8 +112,24 @@ impl Instance {
             tools_off: offer.listed().filter(|it| !it.enabled).count(),
             age_s: offer.age_ms(app.hub.now()).map(|it| it / 1000),
             problems: offer.problems.clone(),
+            last_call: app.hub.log().last_call(row.id),
         }
     }
+}
+
+/// A person's instance as it is now; none if there is none.
+pub(crate) async fn shown(app: &App, person: Uuid, id: Uuid) -> Result<Option<Instance>, Error> {
+    let row = app.store.instance(person, id).await.map_err(store_error)?;
+    Ok(row.and_then(|row| {
+        let offer = app.hub.offer(row.id)?;
+        Some(Instance::of(app, row, &offer))
+    }))
+}
+
+/// The id behind a slug of the caller's.
+pub(crate) async fn id_of(app: &App, caller: &Caller, slug: &str) -> Result<Option<Uuid>, Error> {
+    let row = app.store.instance_by_slug(caller.person, slug).await.map_err(store_error)?;
+    Ok(row.map(|it| it.id).filter(|it| caller.may_use(*it)))
 }
 
 /// An instance by id or slug.
@@ -154,9 +187,12 @@ async fn whole(
             public_name: it.public(caller.profile).to_owned(),
             description: it.description(),
             enabled: it.enabled,
-            permission: it.permission.as_str(),
+            permission: it.permission,
             icon: it.icon(),
             input_schema: it.raw.get("inputSchema").map(|it| it.to_value()).unwrap_or_default(),
+            output_schema: it.raw.get("outputSchema").map(|it| it.to_value()),
+            title: it.raw.get_text("title"),
+            annotations: it.raw.get("annotations").filter(Raw::is_object).map(|it| it.to_value()),
         })
         .collect();
     tool_list.sort_by(|a, b| a.name.cmp(&b.name));

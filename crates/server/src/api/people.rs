@@ -11,6 +11,7 @@ use serde_json::json;
 use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::{Error, name};
 use toolgrove_store::{AdminNote, LinkPurpose, PersonRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::body;
@@ -22,7 +23,7 @@ use crate::problem::{Answer, store_error};
 const INVITE_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A person as admins see them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Person {
     pub id: Uuid,
     pub name: String,
@@ -34,8 +35,9 @@ pub struct Person {
 }
 
 /// How a person comes in.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 #[serde(rename_all = "lowercase")]
+#[ts(rename = "SignInKind")]
 pub enum SignIn {
     Password,
     Oidc,
@@ -46,13 +48,14 @@ pub enum SignIn {
 }
 
 /// A link that lets somebody choose a password. It works once.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Invite {
     pub url: String,
     pub expires_at: i64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "InvitedPerson")]
 pub struct Invited {
     #[serde(flatten)]
     pub person: Person,

@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::event::ListKind;
+use toolgrove_core::instance::Verdict;
 use toolgrove_core::{Error, import, name};
 use toolgrove_store::{InstanceRow, ServerRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::{auth_configs, body};
@@ -21,7 +23,7 @@ use crate::registry::builtin::BUILTIN;
 use crate::registry::rows::{self, Owner};
 
 /// A registry entry as the API shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Server {
     pub id: Uuid,
     pub workspace_id: Option<Uuid>,
@@ -33,7 +35,9 @@ pub struct Server {
     pub enabled: bool,
     pub protocol: Option<String>,
     pub era: String,
+    #[ts(as = "Option<Verdict>")]
     pub era_verdict: Option<Value>,
+    #[ts(type = "unknown")]
     pub rate_limit: Option<Value>,
     pub enabled_instances: usize,
     pub disabled_instances: usize,

@@ -12,6 +12,7 @@ use toolgrove_core::call::Caller;
 use toolgrove_core::name::{self, Profile};
 use toolgrove_core::{Error, Secret};
 use toolgrove_store::{InstanceRow, TokenRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::{body, instances};
@@ -20,7 +21,7 @@ use crate::auth;
 use crate::problem::Answer;
 
 /// A token as the API shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Token {
     pub id: Uuid,
     pub name: String,
@@ -32,7 +33,8 @@ pub struct Token {
     pub created_at: i64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "TokenGrant")]
 pub struct Grant {
     pub instance_id: Uuid,
     pub slug: String,
@@ -56,7 +58,8 @@ impl Token {
 }
 
 /// The only time anybody sees what opens the doors.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "NewToken")]
 pub struct Made {
     pub token: String,
     #[serde(flatten)]

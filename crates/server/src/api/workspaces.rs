@@ -13,6 +13,7 @@ use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::net::Allowlist;
 use toolgrove_core::{Error, name};
 use toolgrove_store::{MemberRow, Membership, WorkspaceRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::body;
@@ -24,14 +25,16 @@ const PHASES: [&str; 3] = ["alpha", "beta", "gamma"];
 pub(crate) const GUARDED: [&str; 3] = ["stdio", "unix", "pipe"];
 
 /// A workspace as the API shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Workspace {
     pub id: Uuid,
     pub name: String,
     pub phase: String,
     /// Hosts that servers may be at; null means any.
+    #[ts(type = "Array<string> | null")]
     pub allowlist: Option<Value>,
     /// Which of `stdio`, `unix` and `pipe` members may add.
+    #[ts(type = "Array<string>")]
     pub allowed_transports: Value,
     pub pins: bool,
     /// What the caller is in it; null for an admin who is no member.

@@ -31,6 +31,16 @@ pub struct Client {
     pub log_level: Option<String>,
     /// What it can be asked.
     pub abilities: Abilities,
+    /// What it calls itself.
+    pub name: Option<Arc<str>>,
+}
+
+/// What a client calls itself, as far as anybody will want to read it.
+pub fn client_name(info: &Raw) -> Option<Arc<str>> {
+    const LONGEST: usize = 100;
+    let name = info.get_text("title").or_else(|| info.get_text("name"))?;
+    let name: String = name.trim().chars().filter(|it| !it.is_control()).take(LONGEST).collect();
+    (!name.is_empty()).then(|| name.into())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,6 +186,7 @@ async fn call_answer(
             ClientEra::Legacy(_) => Asking::Live,
         },
         log_level,
+        client: client.name.clone(),
         started_at: app.hub.now(),
     };
     let params = call.params.clone();

@@ -16,7 +16,7 @@ use toolgrove_wire::legacy::Version;
 use toolgrove_wire::modern::RequestMeta;
 use toolgrove_wire::{Id, Message, Raw, RpcError};
 
-use super::answer::{Client, ClientEra, Failure};
+use super::answer::{Client, ClientEra, Failure, client_name};
 use super::legacy;
 use super::modern::{self, Started};
 use super::notices::{Notices, Wanted};
@@ -80,6 +80,7 @@ impl Conversation {
             return self.refuse(Some(&id), &failure.rpc).await;
         }
         let client = modern::client(self.caller.clone(), self.view.clone(), self.door, &meta);
+        self.app.live.meet(client.caller.person, client.name.as_ref());
         if method == "subscriptions/listen" {
             match modern::listen(&self.app, &client, &id, params.as_ref()).await {
                 Ok((acknowledged, notices)) => {
@@ -115,12 +116,11 @@ impl Conversation {
                 if let View::One { slug } = &self.view {
                     self.app.first_listing(&self.caller, slug).await;
                 }
-                let session = self.app.sessions.open(
-                    &self.caller,
-                    self.view.clone(),
-                    version,
-                    legacy::abilities(params, version),
-                );
+                let name = params.and_then(|it| it.get("clientInfo")).as_ref().and_then(client_name);
+                self.app.live.meet(self.caller.person, name.as_ref());
+                let abilities = legacy::abilities(params, version);
+                let view = self.view.clone();
+                let session = self.app.sessions.open(&self.caller, view, version, abilities, name);
                 let session = self.session.get_or_init(|| session);
                 legacy::initialized(&self.app, &session.client(self.caller.clone(), self.door), version)
             }

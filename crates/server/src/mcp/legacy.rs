@@ -14,7 +14,7 @@ use toolgrove_wire::envelope::{self, INVALID_PARAMS, INVALID_REQUEST, NotAMessag
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::{Abilities, Edit, Id, Message, Raw};
 
-use super::answer::{Client, ClientEra, Failure, capabilities, instructions};
+use super::answer::{Client, ClientEra, Failure, capabilities, client_name, instructions};
 use super::notices::{Notices, Wanted};
 use super::session::{self, Session, unlisted};
 use super::stream::{Running, Streams, event_stream, json as json_response, notice_stream, refuse};
@@ -136,7 +136,9 @@ async fn initialize(
     if let View::One { slug } = &view {
         app.first_listing(&caller, slug).await;
     }
-    let session = app.sessions.open(&caller, view, version, abilities(params, version));
+    let name = params.and_then(|it| it.get("clientInfo")).as_ref().and_then(client_name);
+    app.live.meet(caller.person, name.as_ref());
+    let session = app.sessions.open(&caller, view, version, abilities(params, version), name);
     match initialized(app, &session.client(caller, Door::Legacy), version) {
         Ok(result) => {
             let mut response = json_response(200, envelope::response(id, &result));

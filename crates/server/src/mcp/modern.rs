@@ -14,7 +14,7 @@ use toolgrove_wire::envelope::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
 use toolgrove_wire::modern::{HEADER_MISMATCH, RequestMeta, UNSUPPORTED_VERSION, VERSION, with_meta};
 use toolgrove_wire::{Abilities, Edit, Id, Raw, RpcError, sse};
 
-use super::answer::{Client, ClientEra, Failure, answer};
+use super::answer::{Client, ClientEra, Failure, answer, client_name};
 use super::notices::{Notices, Wanted};
 use super::park::{self, Binding, Go, Parking, Returned};
 use super::stream::{Asker, Running, Streams, event_stream, json, refuse};
@@ -40,7 +40,8 @@ const METHODS: [&str; 13] = [
 pub fn client(caller: Arc<Caller>, view: View, door: Door, meta: &RequestMeta) -> Client {
     let chat = caller.chat().into();
     let abilities = meta.capabilities.as_ref().map(Abilities::read).unwrap_or_default();
-    Client { caller, view, era: ClientEra::Modern, door, chat, log_level: None, abilities }
+    let name = meta.client.as_ref().and_then(client_name);
+    Client { caller, view, era: ClientEra::Modern, door, chat, log_level: None, abilities, name }
 }
 
 /// Answers one request over HTTP.
@@ -55,6 +56,7 @@ pub async fn respond(
     let params = with_trace(headers, params);
     let meta = RequestMeta::read(params.as_ref());
     let client = client(caller, view, Door::Mcp, &meta);
+    app.live.meet(client.caller.person, client.name.as_ref());
     let checked =
         check_headers(headers, &method, params.as_ref(), &meta).and_then(|()| check_method(&method));
     if let Err(failure) = checked {

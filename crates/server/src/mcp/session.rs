@@ -35,6 +35,8 @@ pub struct Session {
     pub(super) view: View,
     pub version: Version,
     abilities: Abilities,
+    /// What the client calls itself.
+    name: Option<Arc<str>>,
     log_level: Mutex<Option<String>>,
     running: Mutex<HashMap<String, AbortHandle>>,
     asks: asks::Asks,
@@ -50,9 +52,16 @@ pub struct Session {
 pub struct Sessions(Mutex<HashMap<String, Arc<Session>>>);
 
 impl Sessions {
-    pub fn open(&self, caller: &Caller, view: View, version: Version, abilities: Abilities) -> Arc<Session> {
+    pub fn open(
+        &self,
+        caller: &Caller,
+        view: View,
+        version: Version,
+        abilities: Abilities,
+        name: Option<Arc<str>>,
+    ) -> Arc<Session> {
         let id = Uuid::new_v4().simple().to_string();
-        let session = Arc::new(Session::new(id, caller.id(), view, version, abilities));
+        let session = Arc::new(Session::new(id, caller.id(), view, version, abilities, name));
         let mut sessions = lock(&self.0);
         sessions.insert(session.id.clone(), session.clone());
         if sessions.len().is_multiple_of(256) {
@@ -91,13 +100,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
-    fn new(id: String, caller: Uuid, view: View, version: Version, abilities: Abilities) -> Self {
+    fn new(
+        id: String,
+        caller: Uuid,
+        view: View,
+        version: Version,
+        abilities: Abilities,
+        name: Option<Arc<str>>,
+    ) -> Self {
         Self {
             id,
             caller,
             view,
             version,
             abilities,
+            name,
             log_level: Mutex::default(),
             running: Mutex::default(),
             asks: asks::Asks::default(),
@@ -117,6 +134,7 @@ impl Session {
             chat: self.id.as_str().into(),
             log_level: Some(lock(&self.log_level).clone().unwrap_or_else(|| "info".into())),
             abilities: self.abilities,
+            name: self.name.clone(),
         }
     }
 
@@ -244,7 +262,7 @@ fn address(params: Option<&Raw>) -> Result<String, Failure> {
 
 /// A session that is in no table.
 pub fn unlisted(caller: &Caller, view: View, version: Version) -> Arc<Session> {
-    Arc::new(Session::new(caller.chat(), caller.id(), view, version, Abilities::NONE))
+    Arc::new(Session::new(caller.chat(), caller.id(), view, version, Abilities::NONE, None))
 }
 
 /// Ends a session and the links that were opened for it.

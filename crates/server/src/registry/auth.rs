@@ -6,6 +6,7 @@ use toolgrove_core::auth::{AuthEntry, AuthType, Place, check_value};
 use toolgrove_core::instance::Transport;
 use toolgrove_core::{Error, Secret};
 use toolgrove_store::{AuthConfigRow, InstanceRow, ServerRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 /// One value that an instance needs, by the key under which it is given and kept.
@@ -16,7 +17,7 @@ pub struct Named {
 }
 
 /// The same as the API shows it: whether there is a value, never which.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct NamedValue {
     /// `header`, `query` or `env`.
     #[serde(rename = "in")]

@@ -10,6 +10,7 @@ use toolgrove_core::hub::Log;
 use toolgrove_core::import::{self, Entry, Failed, message_error, message_success};
 use toolgrove_core::{Error, name};
 use toolgrove_store::{Switch, WorkspaceRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::rows::{self, Owner};
@@ -34,17 +35,21 @@ pub struct Paste {
 }
 
 /// What became of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "ImportAnswer")]
 pub struct Imported {
     pub added: Vec<Added>,
     pub failed: Vec<Failed>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub message_success: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub message_error: Option<String>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(rename = "ImportAdded")]
 pub struct Added {
     pub id: Uuid,
     pub name: String,
@@ -52,6 +57,7 @@ pub struct Added {
     /// None when the server wants a sign-in first, or could not be asked.
     pub tools: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub warning: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! The call log: nothing lost by a clean shutdown, newest first, one's own only.
 
-use toolgrove_core::{CallEnd, CallRecord};
+use toolgrove_core::{CallEnd, CallRecord, Timeline};
 use uuid::Uuid;
 
 use super::place::{Place, on_postgres, pair};
@@ -35,6 +35,8 @@ pub(crate) fn record(person_id: Uuid, tool: &str) -> CallRecord {
         outcome: CallEnd::Done,
         error_code: None,
         bytes: 10,
+        client: None,
+        timeline: Timeline::default(),
     }
 }
 
@@ -121,9 +123,9 @@ async fn calls_are_filtered_and_paged_newest_first(place: Place) {
     check(CallFilter { limit: 2, ..all.clone() }, &[5, 4]).await;
     check(CallFilter { limit: 2, before: Some(rows[4].id), ..all.clone() }, &[3, 2]).await;
     check(CallFilter { tool: Some("sun".into()), ..all.clone() }, &[5, 3, 1]).await;
-    check(CallFilter { outcome: Some(CallEnd::Failed), ..all.clone() }, &[4, 1]).await;
+    check(CallFilter { outcomes: vec![CallEnd::Failed], ..all.clone() }, &[4, 1]).await;
     check(CallFilter { instance_id: Some(instance), ..all.clone() }, &[5]).await;
-    let narrow = CallFilter { tool: Some("rain".into()), outcome: Some(CallEnd::Failed), ..all };
+    let narrow = CallFilter { tool: Some("rain".into()), outcomes: vec![CallEnd::Failed], ..all };
     check(narrow, &[4]).await;
 }
 

@@ -18,6 +18,7 @@ pub(super) fn page(page: Page) -> String {
         Page::Errors => errors(),
         Page::Config => config(),
         Page::Cli => cli(),
+        Page::Types => toolgrove_server::types::typescript(),
     }
 }
 

@@ -10,11 +10,13 @@ mod grove;
 #[path = "../support/hub.rs"]
 mod hub;
 mod links;
+mod live;
 mod names;
 mod peers;
 mod processes;
 mod records;
 mod safety;
+mod sidebar;
 mod stdio;
 mod store;
 #[path = "../support/peers.rs"]

@@ -101,7 +101,9 @@ async fn every_call_leaves_one_row_however_it_ends() {
         let by_outcome = hub.get("/api/calls?outcome=cancelled").await;
         assert_eq!(by_outcome.as_array().unwrap().len(), 1);
         let one = hub.get(&format!("/api/calls/{}", by_outcome[0]["id"].as_str().unwrap())).await;
-        assert_eq!(one, by_outcome[0]);
+        for (key, value) in by_outcome[0].as_object().unwrap() {
+            assert_eq!(&one[key], value, "{key}");
+        }
     }
 }
 

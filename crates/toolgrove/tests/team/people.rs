@@ -177,7 +177,7 @@ async fn leaving_a_workspace_takes_its_servers_away_and_coming_back_brings_them(
     assert_eq!(admin.api(hub, Method::POST, &members, join.clone()).await.0, 200);
     assert_eq!(member.api(hub, Method::POST, "/api/mcp/instances", use_it).await.0, 201);
     assert!(!member.tools(hub).await.is_empty());
-    let bob = member.get(hub, "/api/status").await["person"]["id"].as_str().unwrap().to_owned();
+    let bob = member.get(hub, "/api/status").await["me"]["id"].as_str().unwrap().to_owned();
     let leave = format!("{members}/{bob}");
     assert_eq!(admin.api(hub, Method::DELETE, &leave, Value::Null).await.0, 204);
     assert_eq!(admin.api(hub, Method::DELETE, &leave, Value::Null).await.0, 404);
@@ -200,11 +200,11 @@ async fn somebody_who_is_removed_is_out_at_once_with_all_they_own() {
     let server = fixture(Options::default()).await;
     bob.add(hub, "mine", &server.url()).await;
     let (token, _) = bob.token(hub, json!({ "name": "ci" })).await;
-    let id = bob.get(hub, "/api/status").await["person"]["id"].as_str().unwrap().to_owned();
+    let id = bob.get(hub, "/api/status").await["me"]["id"].as_str().unwrap().to_owned();
     let path = format!("/api/people/{id}");
     let (_, promoted) = admin.api(hub, Method::PATCH, &path, json!({ "role": "admin" })).await;
     assert_eq!(promoted["role"], "admin");
-    assert_eq!(bob.get(hub, "/api/status").await["person"]["role"], "admin", "at once");
+    assert_eq!(bob.get(hub, "/api/status").await["me"]["role"], "admin", "at once");
     assert_eq!(admin.api(hub, Method::DELETE, &path, Value::Null).await.0, 204);
     for visitor in [&bob, &token] {
         assert_eq!(visitor.api(hub, Method::GET, "/api/status", Value::Null).await.0, 401);
@@ -212,7 +212,7 @@ async fn somebody_who_is_removed_is_out_at_once_with_all_they_own() {
     assert_eq!(bob.sign_in(hub, "bob@example.com", PASSWORD).await.status, 401);
     assert_eq!(admin.get(hub, "/api/mcp/servers").await, json!([]));
 
-    let me = admin.get(hub, "/api/status").await["person"]["id"].as_str().unwrap().to_owned();
+    let me = admin.get(hub, "/api/status").await["me"]["id"].as_str().unwrap().to_owned();
     let me = format!("/api/people/{me}");
     for (method, body) in [(Method::DELETE, Value::Null), (Method::PATCH, json!({ "role": "member" }))] {
         let (status, problem) = admin.api(hub, method, &me, body).await;

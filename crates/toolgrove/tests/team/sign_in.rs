@@ -8,7 +8,7 @@ use crate::hub::Hub;
 use crate::team::{PASSWORD, Team, Visitor, fixture, set_up_link};
 
 async fn who(visitor: &Visitor, hub: &Hub) -> Value {
-    visitor.get(hub, "/api/status").await["person"].clone()
+    visitor.get(hub, "/api/status").await["me"].clone()
 }
 
 #[tokio::test]

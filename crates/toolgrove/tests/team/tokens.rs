@@ -176,7 +176,7 @@ async fn a_token_is_shown_once_and_kept_as_a_hash() {
         assert!(!found, "the token is in {}", file.path().display());
     }
     let team = Team::start_in(dir, admin).await;
-    assert_eq!(token.get(&team.hub, "/api/status").await["person"]["name"], "Ada", "it outlives the hub");
+    assert_eq!(token.get(&team.hub, "/api/status").await["me"]["name"], "Ada", "it outlives the hub");
 }
 
 #[tokio::test]

@@ -203,6 +203,7 @@ impl Client {
             abilities: abilities.into_iter().fold(Abilities::NONE, Abilities::with),
             asking: Asking::Live,
             log_level: None,
+            client: None,
             started_at: now(),
         };
         let (events, mut happening) = Events::channel(Progress::Wanted);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use toolgrove_core::Error;
 use toolgrove_core::event::News;
 use toolgrove_core::instance::{Era, Transport, Verdict};
@@ -55,6 +55,8 @@ impl Who {
 pub(super) struct Lease {
     /// Given back before the slot is, so that the next one finds it free.
     pub(super) link: Arc<Link>,
+    /// How long it took until there was a slot for it, if it needs one.
+    pub(super) queued: Option<Duration>,
     _slot: Option<OwnedSemaphorePermit>,
 }
 
@@ -111,7 +113,7 @@ impl Entry {
         // An opening may turn out to serve somebody else, and a link may die at once; neither goes on for ever.
         for _ in 0..4 {
             let mut opening = match self.step(who, patience) {
-                Step::Ready(link) => return Ok(Lease { link, _slot: None }),
+                Step::Ready(link) => return Ok(Lease { link, queued: None, _slot: None }),
                 Step::Fail(error) => return Err(error),
                 Step::Own => match self.own(who, patience).await? {
                     Some(lease) => return Ok(lease),
@@ -175,18 +177,20 @@ impl Entry {
 
     /// A link with room for one call, of which there are only so many. None if the server turned out to need no such.
     async fn own(self: &Arc<Self>, who: &Who, patience: Patience) -> Result<Option<Lease>, Error> {
+        let asked = Instant::now();
         let patient = timeout(self.context.instance.timeout, self.slots.clone().acquire_owned()).await;
         let Ok(Ok(slot)) = patient else {
             let problem = format!("its {OWN_LINKS} connections are all taken by calls that wait for answers");
             return Err(self.context.unreachable(problem));
         };
+        let queued = Some(asked.elapsed());
         let key = self.key(who);
         let opened = {
             let mut state = self.lock();
             while let Some(link) = state.free(|it| *it == key) {
                 let Some(error) = link.ended() else {
                     link.touch();
-                    return Ok(Some(Lease { link, _slot: Some(slot) }));
+                    return Ok(Some(Lease { link, queued, _slot: Some(slot) }));
                 };
                 state.remove(&link);
                 state.note_death(&link, error);
@@ -211,7 +215,8 @@ impl Entry {
                     entry.lock().own_openings -= 1;
                 }
                 // Somebody who has gone gives the link back at once.
-                let lease = link.map(|link| link.takes_turns().then_some(Lease { link, _slot: Some(slot) }));
+                let lease =
+                    link.map(|link| link.takes_turns().then_some(Lease { link, queued, _slot: Some(slot) }));
                 let _ = tx.send(lease);
             });
             rx

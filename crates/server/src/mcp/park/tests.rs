@@ -51,11 +51,13 @@ async fn app() -> Arc<App> {
     let owner = Caller::person(solo.person_id, Role::Admin, Profile::Double);
     let gate = Gate::new(Secret::new("key"), Some(owner), 0, &config);
     let app = Arc::new(App {
-        hub: Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities)),
+        hub: Arc::new(Hub::new(pool, Memory::start(&store, Arc::default()), now, config.capabilities)),
         gate,
         keyring: crate::connect::Keyring::new(store.clone(), now, crate::connect::Replicas::Alone),
         sessions: crate::mcp::session::Sessions::default(),
         streams: crate::mcp::sse::Streams::default(),
+        live: Arc::default(),
+        shelf: crate::api::registry::Shelf::default(),
         lot: Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
         server_info: Raw::empty_object(),
         metrics: PrometheusBuilder::new().build_recorder().handle(),
@@ -78,6 +80,7 @@ fn client(app: &App) -> Client {
         chat: "c".into(),
         log_level: None,
         abilities: Abilities::FORM,
+        name: None,
     }
 }
 

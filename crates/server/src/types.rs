@@ -1,0 +1,99 @@
+//! The API's answers as TypeScript, for `ui/src/api/types.gen.ts`. Written by `toolgrove __docs types`.
+
+use toolgrove_core::call::Role;
+use toolgrove_core::config::Mode;
+use toolgrove_core::error::Problem;
+use toolgrove_core::health::{Action, ActionKind, Health, LastCall, Level, State, Status};
+use toolgrove_core::import::Failed;
+use toolgrove_core::instance::{Era, Verdict};
+use toolgrove_core::{CallEnd, offer};
+use ts_rs::{Config, TS};
+
+use crate::api::{account, calls, instances, people, registry, servers, status, tokens, workspaces};
+use crate::live::LiveEvent;
+use crate::registry::{Added, Imported};
+
+/// Every type, one after the other.
+pub fn typescript() -> String {
+    // Times and sizes stay far below what a number holds exactly.
+    let config = Config::new().with_large_int("number");
+    let mut text = String::from("// Written by `cargo xtask types`; do not edit.\n");
+    macro_rules! write {
+        ($($type:ty),* $(,)?) => {$(
+            text.push('\n');
+            text.push_str(&<$type as TS>::docs().unwrap_or_default());
+            text.push_str("export ");
+            text.push_str(&<$type as TS>::decl(&config));
+            text.push('\n');
+        )*};
+    }
+    write![
+        Problem,
+        Level,
+        State,
+        ActionKind,
+        Action,
+        Health,
+        Status,
+        CallEnd,
+        LastCall,
+        Era,
+        Verdict,
+        Mode,
+        Role,
+        offer::Permission,
+        status::HubStatus,
+        status::Me,
+        status::Workspace,
+        status::Checklist,
+        workspaces::Workspace,
+        people::Person,
+        people::SignIn,
+        people::Invite,
+        people::Invited,
+        tokens::Token,
+        tokens::Grant,
+        tokens::Made,
+        account::Browser,
+        servers::Server,
+        instances::Instance,
+        instances::Tool,
+        instances::Whole,
+        registry::Kind,
+        registry::RegistryRow,
+        registry::RegistryInstance,
+        registry::Meta,
+        registry::MetaMethod,
+        Imported,
+        Added,
+        Failed,
+        calls::Call,
+        calls::CallDetail,
+        calls::Part,
+        calls::PartName,
+        calls::CallTick,
+        calls::Withheld,
+        calls::CallStats,
+        calls::Slot,
+        calls::ServerCalls,
+        LiveEvent,
+    ];
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A type that is used and not declared would be found by the UI's own check, but late.
+    #[test]
+    fn every_type_that_is_used_is_declared() {
+        let text = typescript();
+        let is_code = |line: &&str| !["/", " *"].iter().any(|it| line.starts_with(it));
+        let code: String = text.lines().filter(is_code).collect();
+        for word in code.split(|it: char| !it.is_ascii_alphanumeric()) {
+            let is_type = word.starts_with(|it: char| it.is_ascii_uppercase()) && word != "Array";
+            assert!(!is_type || code.contains(&format!("export type {word} =")), "{word} in:\n{text}");
+        }
+    }
+}
