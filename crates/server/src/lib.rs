@@ -17,6 +17,9 @@ pub mod types;
 mod ui;
 mod workspace;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -3,6 +3,7 @@
 //! A [`Sql`] is a text with its values; it runs on a pool or inside a transaction of either database. Rows come
 //! back as [`Row`], read by column name. Every other file writes one SQL text that both understand.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -13,6 +14,15 @@ use toolgrove_core::Secret;
 use crate::SecretBox;
 use crate::cell::{self, Row, Value};
 use crate::error::Result;
+
+tokio::task_local! {
+    static QUERIES: Cell<usize>;
+}
+
+/// Does some work and counts the statements it runs: for tests of what an answer gives away.
+pub async fn counted<T>(work: impl Future<Output = T>) -> (T, usize) {
+    QUERIES.scope(Cell::new(0), async { (work.await, QUERIES.with(Cell::get)) }).await
+}
 
 /// An open database.
 #[derive(Debug, Clone)]
@@ -159,6 +169,7 @@ enum Text {
 macro_rules! run {
     ($sql:expr, $on:expr, |$query:ident, $place:ident| $body:expr) => {{
         let Sql { text, values } = $sql;
+        let _ = QUERIES.try_with(|it| it.set(it.get() + 1));
         // Statements of varying length would push the others out of the cache.
         let keep = matches!(text, Text::Whole(_));
         match $on.into() {

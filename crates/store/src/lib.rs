@@ -36,6 +36,7 @@ pub use admin_log::AdminNote;
 pub use auth_configs::AuthConfigRow;
 pub use builtins::BUILTINS;
 pub use calls::CallLog;
+pub use db::counted;
 pub use error::StoreError;
 pub use instances::{Entry, InstanceRow, Secrets};
 pub use lists::{ListKind, ListRow};

@@ -239,12 +239,15 @@ pub async fn list(
 pub async fn one(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
-    Path(id): Path<Uuid>,
+    Path(id): Path<String>,
 ) -> Answer<Json<CallDetail>> {
+    let unknown = || Error::NotFound(format!("call {id}"));
+    let id = Uuid::parse_str(&id).map_err(|_| unknown())?;
     app.hub.log().flush().await;
     let call = app.store.call(caller.person, id).await?;
+    // A token for some instances knows its own calls only.
     let is_theirs = |it: &CallRecord| caller.grants.is_none() || it.token_id == caller.token;
-    let call = call.filter(is_theirs).ok_or_else(|| Refusal(Error::NotFound(format!("call {id}"))))?;
+    let call = call.filter(is_theirs).ok_or_else(unknown)?;
     let nested = app.store.nested_calls(caller.person, id).await?;
     Ok(Json(CallDetail::of(&call, &nested)))
 }

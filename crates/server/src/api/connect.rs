@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolgrove_core::call::Caller;
 
-use super::instances::find;
+use super::instances::{find, find_to_connect};
 use crate::App;
 use crate::problem::Answer;
 
@@ -48,7 +48,7 @@ pub async fn begin(
     Extension(caller): Extension<Arc<Caller>>,
     Path(id): Path<String>,
 ) -> Answer<Json<Value>> {
-    let (row, offer) = find(&app, &caller, &id).await?;
+    let (row, offer) = find_to_connect(&app, &caller, &id).await?;
     let begun = app.connect(&caller, &row, &offer).await?;
     let page = app.way_to(&caller, &format!("/ui/auth/mcp/go?state={}", begun.state)).await?;
     Ok(Json(json!({ "url": begun.url, "page": page })))

@@ -132,8 +132,20 @@ pub(crate) async fn id_of(app: &App, caller: &Caller, slug: &str) -> Result<Opti
     Ok(row.map(|it| it.id).filter(|it| caller.may_use(*it)))
 }
 
-/// An instance by id or slug.
+/// An instance by id or slug. One that a token was not granted is not there.
 pub(crate) async fn find(app: &App, caller: &Caller, word: &str) -> Result<(InstanceRow, Arc<Offer>), Error> {
+    find_to_connect(app, caller, word).await.map_err(|error| match error {
+        Error::GrantMissing { .. } => Error::UnknownInstance { id: word.to_owned() },
+        error => error,
+    })
+}
+
+/// The same for a sign-in, where a token hears that it lacks the grant: its person has to know what to give it.
+pub(crate) async fn find_to_connect(
+    app: &App,
+    caller: &Caller,
+    word: &str,
+) -> Result<(InstanceRow, Arc<Offer>), Error> {
     // What was learnt a moment ago is part of the answer.
     app.hub.log().flush().await;
     let row = match Uuid::parse_str(word) {
@@ -141,7 +153,10 @@ pub(crate) async fn find(app: &App, caller: &Caller, word: &str) -> Result<(Inst
         Err(_) => app.store.instance_by_slug(caller.person, word).await,
     };
     let unknown = || Error::UnknownInstance { id: word.to_owned() };
-    let row = row.map_err(store_error)?.filter(|it| caller.may_use(it.id)).ok_or_else(unknown)?;
+    let row = row.map_err(store_error)?.ok_or_else(unknown)?;
+    if !caller.may_use(row.id) {
+        return Err(Error::GrantMissing { slug: row.slug });
+    }
     let offer = app.hub.offer(row.id).ok_or_else(unknown)?;
     Ok((row, offer))
 }

@@ -60,7 +60,7 @@ pub(crate) async fn start(
     Form(Start { instance }): Form<Start>,
 ) -> Response {
     let begun = async {
-        let (row, offer) = api::instances::find(&app, &caller, &instance).await?;
+        let (row, offer) = api::instances::find_to_connect(&app, &caller, &instance).await?;
         let begun = app.connect(&caller, &row, &offer).await;
         begun.map(|it| it.url).map_err(|error| Unfinished { instance: Some(row.id), error })
     };

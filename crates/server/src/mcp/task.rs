@@ -22,7 +22,7 @@ struct TaskId {
 /// A task that a server has just made.
 pub(super) fn created(app: &App, client: &Client, instance: Uuid, result: &Raw) -> Raw {
     let Some(id) = result.get_text("taskId") else { return result.clone() };
-    let task = TaskId { caller: client.caller.person, instance, id };
+    let task = TaskId { caller: client.caller.id(), instance, id };
     match app.lot.seal().close(ENDPOINT, &task) {
         Some(token) => Edit::of(result).set_text("taskId", &token).done(),
         None => result.clone(),
@@ -33,7 +33,7 @@ pub(super) fn created(app: &App, client: &Client, instance: Uuid, result: &Raw) 
 pub(super) fn opened(app: &App, client: &Client, params: &Raw) -> Result<(String, Raw), Failure> {
     let token = params.get_text("taskId");
     let token = token.ok_or_else(|| Failure::new(400, INVALID_PARAMS, "missing: taskId"))?;
-    let task = app.lot.seal().open::<TaskId>(ENDPOINT, &token).filter(|it| it.caller == client.caller.person);
+    let task = app.lot.seal().open::<TaskId>(ENDPOINT, &token).filter(|it| it.caller == client.caller.id());
     let task = task.ok_or_else(|| Failure::new(200, INVALID_PARAMS, "no such task"))?;
     let inner = format!("{}/{}", task.instance, task.id);
     Ok((token, Edit::of(params).set_text("taskId", &inner).done()))

@@ -13,7 +13,8 @@
 //   revoke     "access": tokens given so far are refused by the MCP server; "grants": the provider forgets all grants
 //   need       scopes that the tool `write` needs
 //   metadata   false: the protected-resource metadata is gone
-//   visit      an address: somebody goes there, signs in and consents; the answer's `location` is where they are sent
+//   visit      an address: somebody (`login`, else ada) goes there, signs in and consents; the answer's `location` is where
+//              they are sent. Everybody has the address `<login>@example.com`, checked unless it begins with `unchecked`
 
 import { createServer } from "node:http";
 import { parseArgs } from "node:util";
@@ -59,7 +60,16 @@ const provider = new Provider(issuer, {
       redirect_uris: ["http://127.0.0.1/ui/auth/mcp/callback"],
       grant_types: ["authorization_code", "refresh_token"],
     },
+    {
+      // For people who sign in to the hub itself.
+      client_id: "sign-in",
+      client_secret: "sign-in-secret-of-the-hub",
+      application_type: "native",
+      redirect_uris: ["http://127.0.0.1/ui/login/return"],
+      grant_types: ["authorization_code"],
+    },
   ],
+  claims: { openid: ["sub"], email: ["email", "email_verified"] },
   cookies: { keys: ["for tests"] },
   features: {
     devInteractions: { enabled: true },
@@ -80,7 +90,10 @@ const provider = new Provider(issuer, {
     },
     revocation: { enabled: true },
   },
-  findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+  findAccount: (_, id) => ({
+    accountId: id,
+    claims: () => ({ sub: id, email: `${id}@example.com`, email_verified: !id.startsWith("unchecked") }),
+  }),
   rotateRefreshToken: () => true,
   ttl: { Grant: 86400, Interaction: 3600, RefreshToken: 86400, Session: 86400 },
 });
@@ -114,7 +127,7 @@ provide = async (req, res) => {
 };
 
 /** Goes to the provider as a browser would, signs in, consents, and says where it was sent in the end. */
-async function visit(start) {
+async function visit(start, login) {
   const cookies = new Map();
   const go = async (url, form) => {
     const response = await fetch(url, {
@@ -139,7 +152,7 @@ async function visit(start) {
       const prompt = /name="prompt" value="(\w+)"/.exec(page)?.[1];
       if (!prompt) return { status: response.status, page };
       const action = /action="([^"]+)"/.exec(page)[1];
-      const form = prompt === "login" ? { prompt, login: "ada", password: "any" } : { prompt };
+      const form = prompt === "login" ? { prompt, login, password: "any" } : { prompt };
       location = (await go(new URL(action, url), form)).headers.get("location");
     }
     url = new URL(location, url).href;
@@ -197,7 +210,7 @@ async function control(req, res) {
     }
   }
   if (order.release) for (const end of held.splice(0)) end();
-  const visited = order.visit ? await visit(order.visit) : {};
+  const visited = order.visit ? await visit(order.visit, order.login ?? "ada") : {};
   res.writeHead(200, { "content-type": "application/json" });
   res.end(JSON.stringify({ issuer, ...seen, held: held.length, ...visited }));
 }

@@ -5,7 +5,11 @@
 #[path = "../support/hub.rs"]
 mod hub;
 mod machine;
+mod oidc;
+mod parked;
 mod people;
 mod sign_in;
 mod team;
+#[path = "../support/peers.rs"]
+mod third;
 mod tokens;

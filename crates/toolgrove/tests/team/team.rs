@@ -37,7 +37,11 @@ impl Team {
     }
 
     pub(crate) async fn start_with(config: &str) -> Self {
-        let hub = Hub::start_with(&team_config(config)).await;
+        Self::of(Hub::start_with(&team_config(config)).await).await
+    }
+
+    /// Sets a hub up that has no admin yet.
+    pub(crate) async fn of(hub: Hub) -> Self {
         let admin = Self::set_up(&hub).await;
         Self { hub, admin }
     }

@@ -1,0 +1,5 @@
+//! The whole app without a socket: requests go to the router, servers are made up.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod isolation;
+mod world;
