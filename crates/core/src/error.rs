@@ -115,6 +115,8 @@ pub enum Error {
     AuthMissing,
     #[error("this origin may not call the hub")]
     AuthOrigin,
+    #[error("this token may not do that; it takes the scopes `{scopes}`")]
+    Scope { scopes: String },
     /// Somebody could not be recognised, and why in one sentence.
     #[error("{0}")]
     SignIn(String),
@@ -199,6 +201,7 @@ impl Error {
             Self::NotFound(_) => "request.not-found",
             Self::AuthMissing => "auth.missing",
             Self::AuthOrigin => "auth.origin",
+            Self::Scope { .. } => "auth.scope",
             Self::SignIn(_) => "auth.sign-in",
             Self::Throttled { .. } => "auth.throttled",
             Self::TokenMayNot => "auth.token",
@@ -280,7 +283,8 @@ impl Error {
             | Self::TokenMayNot
             | Self::ActAs(_)
             | Self::Denied { .. }
-            | Self::AuthOrigin => 403,
+            | Self::AuthOrigin
+            | Self::Scope { .. } => 403,
             Self::UnknownTool { .. }
             | Self::UnknownPrompt { .. }
             | Self::UnknownResource { .. }

@@ -9,6 +9,7 @@ pub mod events;
 pub mod icons;
 pub mod instances;
 pub mod key;
+pub mod oauth;
 pub mod people;
 pub mod preview;
 pub mod registry;

@@ -19,7 +19,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderMap, Method, Request, header};
 use tokio_util::sync::CancellationToken;
 use toolgrove_core::call::Caller;
 use toolgrove_core::config::Mode;
@@ -31,6 +31,7 @@ pub use link::Welcome;
 pub(crate) use oidc::{back as provider_return, go as to_provider};
 pub(crate) use pass::Pass;
 pub(crate) use secret::{fresh, hash, stored};
+pub(crate) use session::Session;
 
 use self::oidc::Oidc;
 use self::pass::{Passes, Shown};
@@ -38,6 +39,7 @@ use self::password::Passwords;
 use self::session::Cookies;
 use self::throttle::Throttle;
 use crate::App;
+use crate::authority::Asking;
 use crate::problem::Refusal;
 
 /// What API tokens begin with.
@@ -54,7 +56,7 @@ pub struct Gate {
     base: String,
     cookies: Cookies,
     passes: Passes,
-    throttle: Throttle,
+    pub(crate) throttle: Throttle,
     pub(crate) passwords: Passwords,
     oidc: Option<Oidc>,
 }
@@ -116,6 +118,11 @@ impl Gate {
         }
     }
 
+    /// Every `host[:port]` of the hub.
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
     fn is_ours(&self, host: &str) -> bool {
         self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host))
     }
@@ -123,7 +130,7 @@ impl Gate {
 
 /// A cookie travels by itself, and so does a form: a change must show that our own page asked for it. Its `Origin`,
 /// if there is one, was found to be ours.
-fn check_own_page(method: &Method, headers: &HeaderMap) -> Result<(), Error> {
+pub(crate) fn check_own_page(method: &Method, headers: &HeaderMap) -> Result<(), Error> {
     let is_ours = headers.contains_key(header::ORIGIN)
         || headers.get("sec-fetch-site").is_some_and(|it| it == "same-origin");
     if is_ours || matches!(*method, Method::GET | Method::HEAD) { Ok(()) } else { Err(Error::AuthOrigin) }
@@ -142,12 +149,26 @@ impl App {
             if let Some(caller) = self.keyholder(given, request).await? {
                 return Ok(Pass::lasting(caller));
             }
-            return self.pass(Shown::Token(given)).await;
+            let pass = self.pass(Shown::Token(given)).await?;
+            if let Some(reach) = &pass.reach {
+                reach.check(request.uri.path())?;
+            }
+            return Ok(pass);
         }
         let cookie = self.gate.cookies.read(headers, "").ok_or(Error::AuthMissing)?;
         let pass = self.pass(Shown::Cookie(cookie)).await?;
         check_own_page(&request.method, headers)?;
         Ok(pass)
+    }
+
+    /// Who is signed in to the browser that asks. A token is not asked for: it signs nobody in.
+    pub(crate) async fn signed_in(&self, headers: &HeaderMap) -> Result<Option<(Pass, Arc<Session>)>, Error> {
+        let Some(cookie) = self.gate.cookies.read(headers, "") else { return Ok(None) };
+        match self.pass(Shown::Cookie(cookie)).await {
+            Ok(pass) => Ok(pass.session.clone().map(|session| (pass, session))),
+            Err(Error::AuthMissing) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether people sign in, as opposed to one person who owns the machine.
@@ -168,9 +189,10 @@ pub(crate) async fn origin(State(app): State<Arc<App>>, request: Request<Body>, 
 /// the request runs loses its answer, too.
 pub(crate) async fn known(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
+    let asking = Asking::of(&parts);
     let pass = match app.admit(&parts).await {
         Ok(pass) => pass,
-        Err(error) => return refused(error),
+        Err(error) => return app.refused(error, &asking),
     };
     let ended = pass.ended.clone();
     parts.extensions.insert(pass.caller.clone());
@@ -178,21 +200,13 @@ pub(crate) async fn known(State(app): State<Arc<App>>, request: Request<Body>, n
     let request = Request::from_parts(parts, body);
     tokio::select! {
         biased;
-        () = ended.cancelled() => refused(Error::AuthMissing),
-        response = next.run(request) => until(response, ended),
+        () = ended.cancelled() => app.refused(Error::AuthMissing, &asking),
+        response = next.run(request) => until(response, ended.clone()),
     }
-}
-
-fn refused(error: Error) -> Response {
-    let mut response = Refusal(error).into_response();
-    if response.status() == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    }
-    response
 }
 
 /// A stream ends with the right to hear it.
-fn until(response: Response, ended: CancellationToken) -> Response {
+fn until(response: Response, ended: Arc<CancellationToken>) -> Response {
     let is_stream = response
         .headers()
         .get(header::CONTENT_TYPE)
@@ -201,6 +215,7 @@ fn until(response: Response, ended: CancellationToken) -> Response {
         return response;
     }
     let (parts, body) = response.into_parts();
-    let body = body.into_data_stream().take_until(ended.cancelled_owned());
+    let over = async move { ended.cancelled().await };
+    let body = body.into_data_stream().take_until(over);
     Response::from_parts(parts, Body::from_stream(body))
 }

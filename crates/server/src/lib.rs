@@ -23,7 +23,9 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use authority::{authorize, metadata, register, token};
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::{any, delete, get, patch, post};
@@ -101,6 +103,9 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/api/admin/log", get(api::people::log))
         .route("/api/tokens", get(api::tokens::list).post(api::tokens::add))
         .route("/api/tokens/{id}", delete(api::tokens::revoke))
+        .route("/api/oauth/clients", get(api::oauth::list))
+        .route("/api/oauth/clients/{id}", delete(api::oauth::remove))
+        .route("/api/oauth/known", get(api::oauth::known).delete(api::oauth::forget))
         .route("/api/sessions", get(api::account::sessions))
         .route("/api/sessions/{id}", delete(api::account::end_session))
         .route("/api/password", post(api::account::password))
@@ -151,6 +156,20 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/ui/{*path}", get(ui::at))
         .layer(from_fn_with_state(state.clone(), auth::known))
         .layer(from_fn(ui::to_sign_in));
+    let authority = Router::new()
+        .route(metadata::OF_RESOURCE, get(metadata::of_hub))
+        .route("/.well-known/oauth-protected-resource/{*path}", get(metadata::of_endpoint))
+        .route("/.well-known/oauth-authorization-server", get(metadata::of_authority))
+        .route("/oauth/authorize", get(authorize::ask).post(authorize::decide))
+        .route("/oauth/token", post(token::token))
+        .route("/oauth/register", post(register::register))
+        .route("/oauth/revoke", post(token::revoke))
+        // Where clients of 2025-03-26 look that have not read the metadata, or no longer remember it.
+        .route("/authorize", get(authorize::ask))
+        .route("/token", post(token::token))
+        .route("/register", post(register::register))
+        .layer(DefaultBodyLimit::max(authority::BODY))
+        .layer(from_fn_with_state(state.clone(), authority::with_people));
     let open_pages = Router::new()
         .route("/ui/login", get(auth::sign_in_form).post(auth::sign_in))
         .route("/ui/login/provider", get(auth::to_provider))
@@ -162,6 +181,7 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/oauth/client.json", get(connect::document))
         .merge(known)
         .merge(pages)
+        .merge(authority)
         .fallback(page::nothing_here)
         .layer(from_fn_with_state(state.clone(), live::notice))
         .layer(from_fn_with_state(state.clone(), auth::origin))

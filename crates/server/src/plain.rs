@@ -15,13 +15,20 @@ pub(crate) struct Page {
     pub(crate) status: StatusCode,
     pub(crate) title: &'static str,
     pub(crate) body: Markup,
-    /// Where else a form of this page may lead, such as the client that a consent is for.
-    pub(crate) leads_to: Option<String>,
+    pub(crate) forms: Forms,
+}
+
+/// Where the forms of a page may lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forms {
+    ToUs,
+    /// To us, and on to wherever a client goes from there: browsers hold every redirect after a form against the page.
+    Onward,
 }
 
 impl Page {
     pub(crate) fn new(title: &'static str, body: Markup) -> Self {
-        Self { status: StatusCode::OK, title, body, leads_to: None }
+        Self { status: StatusCode::OK, title, body, forms: Forms::ToUs }
     }
 
     pub(crate) fn with_status(self, status: StatusCode) -> Self {
@@ -51,7 +58,7 @@ impl IntoResponse for Page {
             }
         };
         let mut response = (self.status, Html(text.into_string())).into_response();
-        protect(response.headers_mut(), self.leads_to.as_deref());
+        protect(response.headers_mut(), self.forms);
         response
     }
 }
@@ -64,12 +71,14 @@ const ALWAYS: [(HeaderName, &str); 4] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-fn protect(headers: &mut HeaderMap, leads_to: Option<&str>) {
+fn protect(headers: &mut HeaderMap, forms: Forms) {
     let style = BASE64_STANDARD.encode(Sha256::digest(STYLE));
+    let forms = match forms {
+        Forms::ToUs => "; form-action 'self'",
+        Forms::Onward => "",
+    };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{style}'; form-action 'self' {}; frame-ancestors 'none'; \
-         base-uri 'none'",
-        leads_to.unwrap_or_default()
+        "default-src 'none'; style-src 'sha256-{style}'; frame-ancestors 'none'; base-uri 'none'{forms}"
     );
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -145,8 +154,8 @@ mod tests {
         assert_eq!(
             policy,
             format!(
-                "default-src 'none'; style-src 'sha256-{style}'; form-action 'self' ; frame-ancestors 'none'; \
-                 base-uri 'none'"
+                "default-src 'none'; style-src 'sha256-{style}'; frame-ancestors 'none'; base-uri 'none'; \
+                 form-action 'self'"
             )
         );
         assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");

@@ -15,6 +15,7 @@ macro_rules! on_both {
 
 mod activity;
 mod calls;
+mod clients;
 mod crash;
 mod credentials;
 mod instances;

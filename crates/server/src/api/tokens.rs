@@ -40,11 +40,17 @@ pub struct Grant {
     pub slug: String,
 }
 
+impl Grant {
+    pub(super) fn of(instance: &InstanceRow) -> Self {
+        Self { instance_id: instance.id, slug: instance.slug.clone() }
+    }
+}
+
 impl Token {
     fn of(row: TokenRow, instances: &[InstanceRow]) -> Self {
         let granted = |ids: HashSet<Uuid>| {
             let them = instances.iter().filter(|it| ids.contains(&it.id));
-            them.map(|it| Grant { instance_id: it.id, slug: it.slug.clone() }).collect()
+            them.map(Grant::of).collect()
         };
         Self {
             id: row.id,

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{Pass, check_own_page, secret};
 use crate::App;
-use crate::plain::{Field, Page, problem, sentence};
+use crate::plain::{Field, Forms, Page, problem, sentence};
 use crate::problem::{Refusal, store_error};
 
 const HOME: &str = "/ui/";
@@ -97,7 +97,8 @@ pub(super) fn sign_in_page(
         }
     };
     let status = refusal.map_or(StatusCode::OK, |it| it.0);
-    Page::new("Sign in", body).with_status(status).into_response()
+    // From here people go on to a provider, or to the client that sent them.
+    Page { forms: Forms::Onward, ..Page::new("Sign in", body) }.with_status(status).into_response()
 }
 
 #[derive(Deserialize)]

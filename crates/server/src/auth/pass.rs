@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::Gate;
 use super::secret::{self, Hash};
 use super::session::{self, Session};
+use crate::authority::{ACCESS, Reach};
 use crate::problem::store_error;
 use crate::{App, mcp};
 
@@ -32,14 +33,16 @@ pub(crate) struct Pass {
     pub(crate) caller: Arc<Caller>,
     /// The browser session, for callers who came with a cookie.
     pub(crate) session: Option<Arc<Session>>,
-    /// Cancelled when the pass is no longer good.
-    pub(crate) ended: CancellationToken,
+    /// What it is good for, if not for everything: the token of a connected client.
+    pub(crate) reach: Option<Arc<Reach>>,
+    /// Cancelled when the pass is no longer good. Whatever runs for it holds this.
+    pub(crate) ended: Arc<CancellationToken>,
 }
 
 impl Pass {
     /// A pass that nobody can end: the hub's own key.
     pub(crate) fn lasting(caller: Arc<Caller>) -> Self {
-        Self { caller, session: None, ended: CancellationToken::new() }
+        Self { caller, session: None, reach: None, ended: Arc::default() }
     }
 }
 
@@ -82,8 +85,9 @@ impl Passes {
         if self.ended.load(Ordering::Acquire) != seen {
             return None;
         }
-        held.retain(|_, it| now < it.over_at);
-        let (mut caller, mut ended) = (Arc::new(found.caller), CancellationToken::new());
+        // What runs for a pass may outlive it, and must still be ended when somebody says so.
+        held.retain(|_, it| now < it.over_at || Arc::strong_count(&it.pass.ended) > 1);
+        let (mut caller, mut ended) = (Arc::new(found.caller), Arc::default());
         if let Some(known) = held.get(&hash) {
             ended = known.pass.ended.clone();
             if known.pass.caller == caller {
@@ -91,9 +95,18 @@ impl Passes {
                 caller = known.pass.caller.clone();
             }
         }
-        let pass = Pass { caller, session: found.session.map(Arc::new), ended };
+        let reach = found.reach.map(Arc::new);
+        let pass = Pass { caller, session: found.session.map(Arc::new), reach, ended };
         held.insert(hash, Held { pass: pass.clone(), checked: Instant::now(), over_at: found.over_at });
         Some(pass)
+    }
+
+    /// Ends a pass that should still be good and is not. One that is merely over leaves what it began alone.
+    fn take_back(&self, hash: &Hash, now: i64) {
+        let mut held = self.lock();
+        if held.get(hash).is_some_and(|it| now < it.over_at) {
+            held.remove(hash).inspect(|it| it.pass.ended.cancel());
+        }
     }
 
     /// Ends every pass that is meant, and everything that runs for it.
@@ -114,6 +127,7 @@ impl Passes {
 struct Found {
     caller: Caller,
     session: Option<Session>,
+    reach: Option<Reach>,
     over_at: i64,
 }
 
@@ -130,11 +144,12 @@ impl App {
         for _ in 0..TRIES {
             let seen = passes.ended.load(Ordering::Acquire);
             let found = match shown {
+                Shown::Token(it) if it.starts_with(ACCESS) => self.connection(&hash, now).await?,
                 Shown::Token(_) => self.token(&hash, now).await?,
                 Shown::Cookie(it) => self.session(&hash, it, now).await?,
             };
             let Some(found) = found else {
-                passes.lock().remove(&hash).inspect(|it| it.pass.ended.cancel());
+                passes.take_back(&hash, now);
                 return Err(Error::AuthMissing);
             };
             if let Some(pass) = passes.keep(hash, found, seen, now) {
@@ -163,7 +178,15 @@ impl App {
             profile: Profile::parse(&token.names_profile).unwrap_or(self.config.names),
             grants: token.grants.map(Arc::new),
         };
-        Ok(Some(Found { caller, session: None, over_at: i64::MAX }))
+        Ok(Some(Found { caller, session: None, reach: None, over_at: i64::MAX }))
+    }
+
+    async fn connection(&self, hash: &Hash, now: i64) -> Result<Option<Found>, Error> {
+        let found = self.store.access_token(&secret::stored(hash)).await.map_err(store_error)?;
+        let Some(found) = found.filter(|it| now < it.expires_at) else { return Ok(None) };
+        let Some(reach) = Reach::of(&found) else { return Ok(None) };
+        let caller = self.connected(&found).await?;
+        Ok(Some(Found { caller, session: None, reach: Some(reach), over_at: found.expires_at }))
     }
 
     async fn session(&self, hash: &Hash, cookie: &str, now: i64) -> Result<Option<Found>, Error> {
@@ -182,7 +205,7 @@ impl App {
             });
         }
         let caller = Caller::person(row.person_id, role, self.config.names);
-        Ok(Some(Found { caller, session: Some(Session::new(row.id, cookie)), over_at }))
+        Ok(Some(Found { caller, session: Some(Session::new(row.id, cookie)), reach: None, over_at }))
     }
 
     /// Everybody a person may be: themselves, and each of their tokens.

@@ -16,6 +16,8 @@ struct Pace {
 
 const ACCOUNT: Pace = Pace { burst: 10.0, each: Duration::from_secs(30) };
 const ADDRESS: Pace = Pace { burst: 50.0, each: Duration::from_secs(6) };
+/// Clients that make themselves known, from one address.
+const REGISTRATION: Pace = Pace { burst: 30.0, each: Duration::from_secs(10) };
 /// Past this many buckets the empty ones are thrown away.
 const BUCKETS: usize = 10_000;
 
@@ -24,6 +26,7 @@ enum Who {
     /// In lower case, whether it exists or not.
     Account(String),
     Address(IpAddr),
+    Registration(IpAddr),
 }
 
 impl Who {
@@ -31,6 +34,7 @@ impl Who {
         match self {
             Self::Account(_) => &ACCOUNT,
             Self::Address(_) => &ADDRESS,
+            Self::Registration(_) => &REGISTRATION,
         }
     }
 }
@@ -52,7 +56,15 @@ pub(crate) struct Throttle(Mutex<HashMap<Who, Bucket>>);
 impl Throttle {
     /// Counts an attempt as a failure until it turns out to be none. Refused: how long to wait.
     pub(crate) fn attempt(&self, account: &str, address: Option<IpAddr>) -> Result<(), Duration> {
-        let all = who(account, address);
+        self.take(who(account, address))
+    }
+
+    /// Counts a client that makes itself known. Refused: how long to wait.
+    pub(crate) fn register(&self, address: IpAddr) -> Result<(), Duration> {
+        self.take(vec![Who::Registration(network(address))])
+    }
+
+    fn take(&self, all: Vec<Who>) -> Result<(), Duration> {
         let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() > BUCKETS {
             buckets.retain(|who, it| it.level(who.pace()) > 0.0);
@@ -77,7 +89,7 @@ impl Throttle {
         for who in who(account, address) {
             match &who {
                 Who::Account(_) => drop(buckets.remove(&who)),
-                Who::Address(_) => {
+                Who::Address(_) | Who::Registration(_) => {
                     if let Some(bucket) = buckets.get_mut(&who) {
                         bucket.level = (bucket.level - 1.0).max(0.0);
                     }
@@ -131,6 +143,16 @@ mod tests {
         assert_eq!(attempts(&throttle, "b", "2001:db8::1"), 10);
         assert_eq!(attempts(&throttle, "c", "2001:db8::2"), 10);
         assert_eq!(throttle.0.lock().unwrap_or_else(PoisonError::into_inner).len(), 5 + 1 + 2 + 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn registrations_have_a_pace_of_their_own() {
+        let (throttle, address) = (Throttle::default(), "10.0.0.1".parse().expect("an address"));
+        assert_eq!((0..1000).take_while(|_| throttle.register(address).is_ok()).count(), 30);
+        assert_eq!(throttle.register(address), Err(REGISTRATION.each));
+        assert_eq!(throttle.attempt("a@x", Some(address)), Ok(()));
+        tokio::time::advance(REGISTRATION.each).await;
+        assert_eq!(throttle.register(address), Ok(()));
     }
 
     #[tokio::test(start_paused = true)]

@@ -40,14 +40,15 @@ impl Resource {
         }
     }
 
-    /// Reads a `resource` parameter: an address of this hub that leads to something tokens can be for.
-    pub fn named(uri: &str, is_ours: impl Fn(&Url) -> bool) -> Option<Self> {
+    /// Reads a `resource` parameter: an address below the hub's own, `base`, that leads to something tokens can be for.
+    pub fn named(uri: &str, base: &Url) -> Option<Self> {
         let url = Url::parse(uri).ok()?;
-        let plain = url.query().is_none()
+        let is_plain = url.query().is_none()
             && url.fragment().is_none()
             && url.username().is_empty()
             && url.password().is_none();
-        if plain && is_ours(&url) { Self::with_path(url.path()) } else { None }
+        let path = url.path().strip_prefix(base.path().trim_end_matches('/'))?;
+        if is_plain && url.origin() == base.origin() { Self::with_path(path) } else { None }
     }
 
     /// As it is kept, and as it follows the hub's address.
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_resource_parameter_is_read_with_or_without_its_last_slash() {
-        let is_ours = |url: &Url| url.scheme() == "https" && url.host_str() == Some("hub.example");
+        let base = Url::parse("https://hub.example").expect("a URL");
         for (uri, expected) in [
             ("https://hub.example", Some(Resource::Hub)),
             ("https://hub.example/", Some(Resource::Hub)),
@@ -112,8 +113,13 @@ mod tests {
             ("/mcp", None),
             ("", None),
         ] {
-            assert_eq!(Resource::named(uri, is_ours), expected, "{uri}");
+            assert_eq!(Resource::named(uri, &base), expected, "{uri}");
         }
+        let below = Url::parse("https://hub.example/grove/").expect("a URL");
+        assert_eq!(Resource::named("https://hub.example/grove/mcp", &below), Some(Resource::Mcp));
+        assert_eq!(Resource::named("https://hub.example/grove", &below), Some(Resource::Hub));
+        assert_eq!(Resource::named("https://hub.example/groves/mcp", &below), None);
+        assert_eq!(Resource::named("https://hub.example/mcp", &below), None);
     }
 
     #[test]

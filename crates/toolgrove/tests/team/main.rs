@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod authority;
+mod client;
+mod documents;
+mod hosted;
 #[path = "../support/hub.rs"]
 mod hub;
 mod machine;

@@ -5,6 +5,7 @@ use http::{Method, Request};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::process::Command;
 use toolgrove_fixture::{Fixture, Options, Running};
 
 use crate::hub::{Answer, Hub, modern_request};
@@ -42,6 +43,15 @@ impl Team {
 
     /// Sets a hub up that has no admin yet.
     pub(crate) async fn of(hub: Hub) -> Self {
+        let admin = Self::set_up(&hub).await;
+        Self { hub, admin }
+    }
+
+    /// The same for a hub whose command is changed before it runs.
+    pub(crate) async fn start_as(config: &str, change: impl FnOnce(&mut Command)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("toolgrove.toml"), format!("mode = \"team\"\n{config}")).unwrap();
+        let hub = Hub::start_as(dir, change).await;
         let admin = Self::set_up(&hub).await;
         Self { hub, admin }
     }

@@ -75,7 +75,8 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::Request(_)) => Error::NotFound("/api/nothing".into()),
         Some(Error::NotFound(_)) => Error::AuthMissing,
         Some(Error::AuthMissing) => Error::AuthOrigin,
-        Some(Error::AuthOrigin) => Error::SignIn("the e-mail address or the password is wrong".into()),
+        Some(Error::AuthOrigin) => Error::Scope { scopes: "mcp api".into() },
+        Some(Error::Scope { .. }) => Error::SignIn("the e-mail address or the password is wrong".into()),
         Some(Error::SignIn(_)) => Error::Throttled { seconds: 30 },
         Some(Error::Throttled { .. }) => Error::TokenMayNot,
         Some(Error::TokenMayNot) => {
