@@ -147,7 +147,8 @@ pub fn talk(instance: &Instance, found: &Result<Discovery, Error>) -> Vec<Step> 
             ]
         }
         Err(error @ Error::NeedsReauth { .. }) => {
-            vec![good(answer, "the server answered".into()), bad("auth", error.to_string())]
+            let name = if error.wants_sign_in() { "sign-in" } else { "auth" };
+            vec![good(answer, "the server answered".into()), bad(name, error.to_string())]
         }
         Err(error @ (Error::Answered { .. } | Error::Server { .. } | Error::Garbled { .. })) => {
             vec![good(answer, "something answered".into()), bad("era", error.to_string())]
@@ -176,6 +177,7 @@ pub fn advice(instance: &Instance, steps: &[Step]) -> String {
         }
         "program" => "install the program, or give its full path in `command`".into(),
         "socket" => "start the server that owns the socket, or correct the path".into(),
+        "sign-in" => format!("run `toolgrove login {slug}`"),
         "auth" => format!("check the credentials of `{slug}`"),
         "list" => "the server is up but cannot list its tools; read its log".into(),
         "era" => "what answers there is not an MCP server; check the path of the URL".into(),

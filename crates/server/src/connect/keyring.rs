@@ -408,3 +408,6 @@ enum Asked {
     /// Not now, and why.
     Away(String),
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ mod hub;
 #[path = "../support/provider.rs"]
 mod provider;
 mod refresh;
+mod secrets;
 mod terminal;
 #[path = "../support/peers.rs"]
 mod third;

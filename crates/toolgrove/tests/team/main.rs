@@ -6,12 +6,15 @@ mod authority;
 mod client;
 mod documents;
 mod hosted;
+mod connect;
 #[path = "../support/hub.rs"]
 mod hub;
 mod machine;
 mod oidc;
 mod parked;
 mod people;
+#[path = "../support/provider.rs"]
+mod provider;
 mod sign_in;
 mod team;
 #[path = "../support/peers.rs"]

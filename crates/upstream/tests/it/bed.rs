@@ -39,7 +39,7 @@ pub(crate) fn guarded(transport: Transport, exceptions: &[&str], change: impl Fn
     bed_of(transport, |options| options.guard = Guard::Public(exceptions), change)
 }
 
-fn bed_of(
+pub(crate) fn bed_of(
     transport: Transport,
     tune: impl FnOnce(&mut PoolOptions),
     change: impl FnOnce(&mut Instance),
