@@ -107,8 +107,8 @@ pub fn preview(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>)
 /// Does it, or leaves everything as it was.
 pub fn apply(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>) -> Result<Outcome> {
     let folder = folder_of(&target.file);
-    if !folder.is_dir() {
-        // Where there is nothing, only an install finds something to do; and one that is refused makes no folder.
+    if !folder.is_dir() && target.repository.is_none() {
+        // Where there is nothing, only an install finds something to do.
         let outcome = preview(disk, target, change, how)?;
         if !outcome.changed {
             return Ok(outcome);
@@ -116,8 +116,8 @@ pub fn apply(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>) -
     }
     let made = disk.make_folder(folder)?;
     let outcome = apply_locked(disk, target, change, how);
-    if made && outcome.is_err() {
-        // Only an empty folder goes.
+    if made {
+        // Goes only if nothing came into it.
         let _ = std::fs::remove_dir(folder);
     }
     outcome
@@ -262,7 +262,7 @@ pub fn list(disk: &Disk, target: &Target) -> Result<Vec<Listed>> {
     let state = State::read(disk, target)?;
     let definitions: Vec<_> =
         state.entries.iter().map(|(name, it)| (name.as_str(), it.as_object())).collect();
-    let candidates = candidates(&definitions, &state.tracking, target.form.url_key);
+    let candidates = candidates(&definitions, &state.tracking);
     let standings = duplicates::settle(&candidates);
     let listed = state.tracking.managed_servers.iter().map(|(name, it)| {
         let place = candidates.iter().position(|it| it.name == name);
@@ -289,20 +289,16 @@ pub fn list(disk: &Disk, target: &Target) -> Result<Vec<Listed>> {
 fn candidates<'a>(
     entries: &[(&'a str, Option<&'a Definition>)],
     tracking: &'a Tracking,
-    url_key: &str,
 ) -> Vec<Candidate<'a>> {
     entries
         .iter()
         .map(|(name, definition)| {
             let managed = tracking.managed_servers.get(*name);
             let original = managed.map(|it| &it.original_config);
-            let identity = definition.and_then(|it| match managed {
-                Some(_) if url_key == "url" => Identity::of(it),
-                _ => Identity::of_foreign(it),
-            });
             Candidate {
                 name,
-                identity,
+                // Our own entries too may have been edited by hand, or written in a client's words.
+                identity: definition.and_then(Identity::of_foreign),
                 owner: managed.map_or(Owner::Person, |it| Owner::Bundle(&it.bundle_id)),
                 state: definition.map_or(duplicates::State::Off, |it| duplicates::state(it, original)),
             }
@@ -325,12 +321,16 @@ pub struct Arrival<'a> {
 }
 
 impl Site<'_> {
-    /// What an install would do: what will run or be reached, before anything is written.
-    pub fn preview(&self, arrival: &Arrival<'_>, how: &How<'_>) -> Result<Outcome> {
+    /// What an install or an update would do: what will run or be reached, before anything is written.
+    pub fn preview(&self, arrival: &Arrival<'_>, verb: Verb, how: &How<'_>) -> Result<Outcome> {
         let Arrival { staged, origin, answers } = arrival;
         let manifest = &staged.manifest;
         let folder = &self.shelf.folder(&manifest.id, &manifest.version);
-        self.run(Package { manifest, folder, origin, answers }, how, Verb::Preview)
+        let change = verb.change(Package { manifest, folder, origin, answers });
+        match self.target {
+            Some(target) => preview(self.disk, target, &change, how),
+            None => plan::without_target(&change, how),
+        }
     }
 
     /// Puts the bundle on the shelf and its servers into the file, or does neither.
@@ -341,9 +341,11 @@ impl Site<'_> {
     /// Another version in the place of `old`, or the old one stays as it is.
     pub fn update(&self, arrival: Arrival<'_>, old: &str, how: &How<'_>) -> Result<Outcome> {
         let (id, new) = (arrival.staged.manifest.id.clone(), arrival.staged.manifest.version.clone());
-        let outcome = self.put(arrival, how, Verb::Update)?;
-        if old != new {
-            self.shelf.remove(&id, old)?;
+        let mut outcome = self.put(arrival, how, Verb::Update)?;
+        if old != new
+            && let Err(error) = self.shelf.remove(&id, old)
+        {
+            outcome.warnings.push(format!("version {old} is still on the disk: {error}"));
         }
         Ok(outcome)
     }
@@ -362,28 +364,29 @@ impl Site<'_> {
         let Arrival { staged, origin, answers } = arrival;
         let manifest = staged.manifest.clone();
         let kept = self.shelf.keep(staged)?;
-        let package = Package { manifest: &manifest, folder: kept.folder(), origin, answers };
-        let outcome = self.run(package, how, verb)?;
+        let change = verb.change(Package { manifest: &manifest, folder: kept.folder(), origin, answers });
+        let outcome = match self.target {
+            Some(target) => apply(self.disk, target, &change, how)?,
+            None => plan::without_target(&change, how)?,
+        };
+        drop(change);
         kept.done();
         Ok(outcome)
     }
-
-    fn run(&self, package: Package<'_>, how: &How<'_>, verb: Verb) -> Result<Outcome> {
-        let change = match verb {
-            Verb::Preview | Verb::Install => Change::Install(package),
-            Verb::Update => Change::Update(package),
-        };
-        match (self.target, verb) {
-            (None, _) => plan::without_target(&change, how),
-            (Some(target), Verb::Preview) => preview(self.disk, target, &change, how),
-            (Some(target), Verb::Install | Verb::Update) => apply(self.disk, target, &change, how),
-        }
-    }
 }
 
-#[derive(Clone, Copy)]
-enum Verb {
-    Preview,
+/// How a bundle arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
     Install,
     Update,
+}
+
+impl Verb {
+    fn change(self, package: Package<'_>) -> Change<'_> {
+        match self {
+            Self::Install => Change::Install(package),
+            Self::Update => Change::Update(package),
+        }
+    }
 }

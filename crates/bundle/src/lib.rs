@@ -2,6 +2,7 @@
 //! without a trace. Knows neither the store nor links: what the hub itself runs is handed back to whoever asked.
 
 pub mod archive;
+pub mod connect;
 pub mod duplicates;
 mod error;
 pub mod files;

@@ -213,12 +213,17 @@ fn text_of(path: &Path) -> Result<Option<String>> {
 }
 
 fn yaml(name: &str, text: &str) -> Result<Value> {
-    // The default budget bounds depth, aliases and size; a key that stands twice is an error.
-    serde_saphyr::from_str(text).map_err(|error| {
+    yaml_value(text).map_err(|error| {
         let place =
             error.location().map(|it| format!(" at {}:{}", it.line(), it.column())).unwrap_or_default();
         BundleError::Manifest(format!("{name} is not valid YAML{place}"))
     })
+}
+
+/// YAML as its version 1.2 means it: `yes` is a text. The default budget bounds depth, aliases and size, and a key that
+/// stands twice is an error.
+pub(crate) fn yaml_value(text: &str) -> std::result::Result<Value, serde_saphyr::Error> {
+    serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
 }
 
 fn json(name: &str, text: &str) -> Result<Value> {
@@ -235,9 +240,9 @@ pub(crate) fn is_inside(path: &str) -> bool {
 }
 
 /// Ids and versions name folders, so they must be nothing but a name.
-fn is_folder_name(text: &str) -> bool {
+pub(crate) fn is_folder_name(text: &str) -> bool {
     let fits = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_' | b'-' | b'+');
-    !text.is_empty() && text.len() <= 100 && !text.starts_with('.') && text.bytes().all(fits)
+    !text.is_empty() && text.len() <= 200 && !text.starts_with('.') && text.bytes().all(fits)
 }
 
 #[cfg(test)]

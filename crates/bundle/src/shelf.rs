@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::archive::{self, Limits};
 use crate::error::{BundleError, Result};
 use crate::files::sha256_of;
-use crate::manifest::{self, Expected, Manifest};
+use crate::manifest::{self, Expected, Manifest, is_folder_name};
 use crate::places::System;
 
 const STAGING: &str = ".staging-";
@@ -96,6 +96,10 @@ impl Shelf {
 
     /// Removes a bundle's folder, and the one above when it was the last version.
     pub fn remove(&self, id: &str, version: &str) -> Result<()> {
+        // What no manifest could be called has no folder.
+        if !is_folder_name(id) || !is_folder_name(version) {
+            return Ok(());
+        }
         let folder = self.folder(id, version);
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

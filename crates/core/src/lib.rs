@@ -18,6 +18,7 @@ pub mod meter;
 pub mod name;
 pub mod net;
 pub mod offer;
+pub mod pins;
 pub mod policy;
 pub mod record;
 pub mod redact;

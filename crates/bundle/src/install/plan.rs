@@ -224,7 +224,7 @@ impl<'a> Draft<'a> {
     fn settle(&mut self) {
         let definitions: Vec<_> =
             self.entries.iter().map(|(name, it)| (name.as_str(), it.as_object())).collect();
-        let candidates = candidates(&definitions, &self.tracking, self.state.target.form.url_key);
+        let candidates = candidates(&definitions, &self.tracking);
         let standings = duplicates::settle(&candidates);
         self.outcome.duplicates = duplicates::report(&candidates, &standings);
         let mut patches = Vec::new();

@@ -323,6 +323,8 @@ proptest! {
             text_now = parse(&text_now).edit(&[remove(name)]).unwrap();
         }
         prop_assert_eq!(&text_now, &text);
+        let all: Vec<_> = names.iter().map(|it| remove(it)).collect();
+        prop_assert_eq!(&parse(added.text()).edit(&all).unwrap(), &text);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic and print its figures")]
 
-mod archives;
 mod crash;
 mod files;
 mod kit;

@@ -1,1 +1,0 @@
-//! Archives that try to do more than be unpacked.
