@@ -1,7 +1,7 @@
 /** What stays while pages change: places, registry, top bar, palette. Reads no route but to know whether the registry is open. */
 
 import { useQuery } from "@tanstack/react-query";
-import { Outlet, useRouterState } from "@tanstack/react-router";
+import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, memo, type ReactNode, Suspense, useEffect, useState } from "react";
 import { statusQuery } from "@/api/queries";
 import { SkeletonRows } from "@/parts/skeleton";
@@ -43,6 +43,7 @@ export function Shell() {
       >
         Skip to content
       </a>
+      <Arrival />
       <div className="flex h-dvh w-full overflow-hidden">
         <Places />
         <Frame onOver={setOver} />
@@ -58,6 +59,25 @@ export function Shell() {
         {over === "shortcuts" && <Shortcuts onClose={close} />}
       </Suspense>
     </TooltipProvider>
+  );
+}
+
+/** Tells a screen reader which page it has come to. */
+function Arrival() {
+  const router = useRouter();
+  const [title, setTitle] = useState("");
+  useEffect(
+    () =>
+      router.subscribe(
+        "onRendered",
+        ({ pathChanged }) => pathChanged && setTimeout(() => setTitle(document.title)),
+      ),
+    [router],
+  );
+  return (
+    <div role="status" className="sr-only">
+      {title}
+    </div>
   );
 }
 

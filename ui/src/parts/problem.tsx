@@ -18,6 +18,7 @@ type Props = {
 
 export function ProblemView({ problem, callId, children, className }: Props) {
   const whole = () => JSON.stringify({ ...problem, ...(callId ? { call: callId } : {}) }, null, 2);
+  const command = /`(toolgrove [^`]+)`/.exec(problem.hint ?? "")?.[1];
   return (
     <div role="alert" className={cn("rounded-md border border-bad/40 bg-bad-soft px-3 py-2.5", className)}>
       <div className="flex items-start gap-2">
@@ -27,8 +28,15 @@ export function ProblemView({ problem, callId, children, className }: Props) {
             <Sentence text={problem.detail} />
           </p>
           {problem.hint && (
-            <p className="text-muted">
-              <Sentence text={problem.hint} />
+            <p className="flex flex-wrap items-center gap-x-2 text-muted">
+              <span>
+                <Sentence text={problem.hint} />
+              </span>
+              {command && (
+                <CopyButton text={command} label={`Copy ${command}`}>
+                  Copy command
+                </CopyButton>
+              )}
             </p>
           )}
           <p className="flex flex-wrap items-center gap-1.5">

@@ -1,6 +1,7 @@
 /** What came of a call: readable, structured, raw. */
 
 import { useId, useState } from "react";
+import { useConnect } from "@/api/mutations";
 import { hasEnded } from "@/lib/call-state";
 import { partsOf } from "@/lib/content";
 import { bytes, count, duration, tokens } from "@/lib/format";
@@ -14,7 +15,9 @@ import { Button } from "@/ui/button";
 import { Tabs, TabsContent, TabsList, TabsTrigger } from "@/ui/tabs";
 import type { Run } from "./use-call";
 
-export function Result({ run, onAgain }: { run: Run; onAgain: () => void }) {
+type Props = { run: Run; instanceId: string; onAgain: () => void };
+
+export function Result({ run, instanceId, onAgain }: Props) {
   const { state, result, problem } = run;
   if (!hasEnded(state)) return null;
   const took = (state.endedAt ?? 0) - (state.startedAt ?? 0);
@@ -23,6 +26,7 @@ export function Result({ run, onAgain }: { run: Run; onAgain: () => void }) {
       <Head run={run} took={took} />
       {problem && (
         <ProblemView problem={problem}>
+          {problem.code === "instance.needs-reauth" && <Reconnect instanceId={instanceId} />}
           <Button size="sm" onClick={onAgain}>
             Try again
           </Button>
@@ -30,6 +34,15 @@ export function Result({ run, onAgain }: { run: Run; onAgain: () => void }) {
       )}
       {result && <ResultTabs result={result} />}
     </section>
+  );
+}
+
+function Reconnect({ instanceId }: { instanceId: string }) {
+  const connect = useConnect(instanceId);
+  return (
+    <Button size="sm" variant="primary" disabled={connect.isPending} onClick={() => connect.mutate()}>
+      Reconnect
+    </Button>
   );
 }
 

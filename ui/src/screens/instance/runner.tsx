@@ -164,7 +164,7 @@ export function Runner({ instance, tool, args }: Props) {
             </Button>
           </>
         )}
-        <Result run={run} onAgain={submit} />
+        <Result run={run} instanceId={instance.id} onAgain={submit} />
       </div>
     </div>
   );

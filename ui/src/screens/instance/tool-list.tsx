@@ -70,7 +70,7 @@ export function ToolList({ instance, selected }: { instance: WholeInstance; sele
           ))}
         </ul>
       )}
-      <div ref={scroll} className="thin-scroll min-h-0 flex-1 overflow-y-auto">
+      <div ref={scroll} data-list="tools" className="thin-scroll min-h-0 flex-1 overflow-y-auto">
         <ul style={{ height: virtual.getTotalSize() }} className="relative">
           {virtual.getVirtualItems().map((item) => {
             const tool = shown[item.index];

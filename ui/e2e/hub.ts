@@ -1,0 +1,73 @@
+/** The real hub, on a free port with an empty data folder, and scripted servers for it. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const built = (name: string) => resolve(import.meta.dirname, "../../target/debug", name);
+export const HUB = process.env.TOOLGROVE_BIN ?? built("toolgrove");
+export const FIXTURE = process.env.TOOLGROVE_FIXTURE ?? built("toolgrove-fixture");
+
+/** The configuration entry of a scripted server. */
+export const fixture = (...args: string[]) => ({ command: FIXTURE, args: ["stdio", ...args] });
+
+export type Hub = {
+  url: string;
+  /** Signs a browser in, once. */
+  signIn: string;
+  api: <T>(path: string, body?: unknown) => Promise<T>;
+  /** Adds servers without a page. */
+  add: (servers: Record<string, unknown>) => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+export async function startHub(): Promise<Hub> {
+  const folder = mkdtempSync(join(tmpdir(), "toolgrove-e2e-"));
+  const config = join(folder, "toolgrove.toml");
+  const data = join(folder, "data");
+  writeFileSync(config, 'listen = "127.0.0.1:0"\n');
+  const child = spawn(HUB, ["serve"], {
+    env: { ...process.env, TOOLGROVE_DATA: data, TOOLGROVE_CONFIG: config },
+  });
+  const said = await firstWords(child);
+  const url = /http:\/\/[\d.]+:\d+(?=\/mcp)/.exec(said)?.[0] ?? "";
+  const signIn = /http:\S+\/ui\/login\?\S+/.exec(said)?.[0] ?? "";
+  const key = readFileSync(join(data, "key"), "utf8").trim();
+  const api = async <T>(path: string, body?: unknown) => {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const response = await fetch(
+      url + path,
+      body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) },
+    );
+    return (await response.json()) as T;
+  };
+  return {
+    url,
+    signIn,
+    api,
+    add: async (servers) => {
+      await api("/api/mcp/import", { text: JSON.stringify(servers), save_anyway: true });
+    },
+    stop: async () => {
+      const ended = new Promise((done) => child.once("exit", done));
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What the hub says until it has said where its page is. */
+function firstWords(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const hear = (piece: Buffer) => {
+      said += piece.toString();
+      if (said.includes("/ui/login?")) resolve(said);
+    };
+    child.stdout?.on("data", hear);
+    child.stderr?.on("data", hear);
+    child.once("exit", (code) => reject(new Error(`the hub ended with ${code}: ${said}`)));
+  });
+}

@@ -1,0 +1,206 @@
+import { fixture } from "./hub";
+import { expect, expectNoSideScroll, test } from "./test";
+
+test("the first day: paste, discover, run, and see it in Activity", async ({ page, hub, asked }) => {
+  await expect(page.getByText("First steps")).toBeVisible();
+  await page.getByRole("link", { name: "Add server" }).click();
+  await page.getByLabel("Configuration").fill(JSON.stringify({ mcpServers: { tools: fixture() } }));
+  await expect(page.getByText("JSON · 1 server")).toBeVisible();
+  asked();
+  await page.getByRole("button", { name: "Add & Discover Tools" }).click();
+  await page.getByRole("button", { name: "Done" }).click();
+  await expect(page.getByRole("link", { name: "tools", exact: true })).toBeVisible();
+  expect(asked().filter((it) => !it.startsWith("GET"))).toEqual(["POST /api/mcp/import"]);
+
+  await page.getByRole("link", { name: "tools", exact: true }).click();
+  await page.getByRole("link", { name: /^greet/ }).click();
+  await page.getByLabel("name", { exact: true }).fill("Ada");
+  asked();
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByText("Hello, Ada!")).toBeVisible();
+  expect(asked()).toEqual(["POST /mcp"]);
+
+  await page.getByRole("link", { name: "Activity" }).click();
+  await page.getByRole("link", { name: "mcp__tools__greet" }).click();
+  await expect(page.getByText("Server worked")).toBeVisible();
+  await page.getByRole("link", { name: "Home" }).click();
+  await expect(page.getByText("Make a first call: done")).toBeAttached();
+  expect(hub.url).toContain("127.0.0.1");
+});
+
+test("a mutation is one request, and nothing is asked again", async ({ page, hub, asked }) => {
+  await hub.add({ one: fixture(), two: fixture() });
+  await page.goto(`${hub.url}/ui/mcp`);
+  await page.getByRole("treeitem", { name: /one/ }).waitFor();
+  await page.getByRole("link", { name: "one", exact: true }).waitFor();
+  await page.waitForLoadState("networkidle").catch(() => {});
+  const settle = () => page.waitForTimeout(600);
+
+  asked();
+  await page.getByRole("switch", { name: "one is on" }).click();
+  await settle();
+  expect(asked()).toEqual([expect.stringMatching(/^PATCH \/api\/mcp\/instances\//)]);
+
+  await page.getByRole("button", { name: "Tools of two" }).click();
+  await page.getByRole("switch", { name: "greet is on" }).waitFor();
+  asked();
+  await page.getByRole("switch", { name: "greet is on" }).click();
+  await settle();
+  expect(asked()).toEqual([expect.stringMatching(/^PATCH .*\/tools\/greet$/)]);
+
+  await page.getByRole("button", { name: "More for one" }).click();
+  await page.getByRole("menuitem", { name: "Remove" }).click();
+  await expect(page.getByText('Remove server "one"?')).toBeVisible();
+  asked();
+  await page.getByRole("button", { name: "Remove" }).click();
+  await expect(page.getByRole("link", { name: "one", exact: true })).toBeHidden();
+  await settle();
+  expect(asked()).toEqual([expect.stringMatching(/^DELETE /)]);
+});
+
+test("the sidebar asks nothing while pages change", async ({ page, hub, asked }) => {
+  await hub.add({ one: fixture() });
+  await page.goto(`${hub.url}/ui/mcp`);
+  await page.getByRole("treeitem", { name: /one/ }).hover();
+  await page.getByText("Ready", { exact: true }).waitFor();
+  asked();
+  for (const key of ["c", "m", "h", "m"]) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await page.waitForTimeout(150);
+  }
+  expect(asked().filter((it) => it.includes("registry") || it.includes("/meta/"))).toEqual([]);
+});
+
+test("keys alone: add, run, find it again", async ({ page }) => {
+  const type = (text: string) => page.keyboard.type(text);
+  const press = (...keys: string[]) =>
+    keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
+  await press("Tab");
+  await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused();
+  await press("g", "m");
+  await expect(page.getByText("No servers yet. Press + to add one.")).toBeVisible();
+  await press("n");
+  await expect(page.getByLabel("Configuration")).toBeFocused();
+  await page.evaluate((text) => navigator.clipboard?.writeText?.(text).catch(() => {}), "");
+  await type(JSON.stringify({ tools: fixture() }));
+  await press("Tab", "Tab");
+  await expect(page.getByRole("button", { name: "Add & Discover Tools" })).toBeFocused();
+  await press("Enter");
+  await expect(page.getByRole("button", { name: "Done" })).toBeVisible();
+  await press("Escape");
+  await page.getByRole("link", { name: "tools", exact: true }).waitFor();
+  await press("j", "Enter");
+  await page.getByLabel("Find a tool").waitFor();
+  await press("/");
+  await expect(page.getByLabel("Find a tool")).toBeFocused();
+  await type("greet");
+  await press("Escape", "Tab");
+  await page.getByRole("link", { name: /^greet/ }).focus();
+  await press("Enter");
+  await page.getByLabel("name", { exact: true }).focus();
+  await type("Ada");
+  await press("Control+Enter");
+  await expect(page.getByText("Hello, Ada!")).toBeVisible();
+  await press("Control+k");
+  await expect(page.getByRole("combobox", { name: /Search|Go to/ })).toBeFocused();
+  await type("activity");
+  await press("Enter");
+  await expect(page.getByRole("link", { name: "mcp__tools__greet" })).toBeVisible();
+});
+
+test("progress, cancel, and questions in the middle of a call", async ({ page, hub }) => {
+  await hub.add({ tools: fixture("--era", "dual") });
+  await page.goto(`${hub.url}/ui/mcp/tools?tool=sleep`);
+  await page.getByLabel("ms", { exact: true }).fill("20000");
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByRole("progressbar")).toHaveAttribute("aria-valuenow", /\d+/);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.getByText("Cancelled", { exact: true })).toBeVisible();
+  await expect
+    .poll(async () => (await hub.api<{ outcome: string }[]>("/api/calls?limit=1"))[0]?.outcome)
+    .toBe("cancelled");
+
+  await page.goto(`${hub.url}/ui/mcp/tools?tool=test_input_required_result_multi_round`);
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByLabel(/^name/).fill("Ada");
+  await page.getByRole("button", { name: "Answer" }).click();
+  await page.getByLabel(/^color/).fill("green");
+  await page.getByRole("button", { name: "Answer" }).click();
+  await expect(page.getByText('"Ada" likes "green"')).toBeVisible();
+});
+
+test("results of every kind", async ({ page, hub }) => {
+  await hub.add({ tools: fixture() });
+  await page.goto(`${hub.url}/ui/mcp/tools?tool=test_multiple_content_types`);
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByRole("img", { name: /From the tool/ })).toBeVisible();
+  await page.getByRole("tab", { name: "Raw" }).click();
+  await expect(page.getByText('"content"')).toBeVisible();
+  await page.goto(`${hub.url}/ui/mcp/tools?tool=test_audio_content`);
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.locator("audio")).toBeVisible();
+  await page.goto(`${hub.url}/ui/mcp/tools?tool=rpc_error`);
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByText("MCP -32603", { exact: false })).toBeVisible();
+});
+
+test("at 320 px: the menu, a tool, its result", async ({ page, hub }) => {
+  await hub.add({ tools: fixture() });
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.goto(`${hub.url}/ui/`);
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("dialog").getByRole("link", { name: "MCP" }).click();
+  await page.getByRole("link", { name: "tools", exact: true }).click();
+  await page.getByRole("link", { name: /^greet/ }).click();
+  await page.getByLabel("name", { exact: true }).fill("Ada");
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByText("Hello, Ada!")).toBeVisible();
+  await expectNoSideScroll(page);
+  await page.getByRole("link", { name: "All tools" }).click();
+  await expect(page.getByLabel("Find a tool")).toBeVisible();
+});
+
+test("a chosen theme is there before the first paint", async ({ page, hub }) => {
+  await page.goto(`${hub.url}/ui/settings`);
+  await page.getByLabel("Dark").check();
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await page.addInitScript(() => {
+    document.addEventListener("DOMContentLoaded", () => {
+      (window as unknown as { early: string | undefined }).early = document.documentElement.dataset.theme;
+    });
+  });
+  await page.reload();
+  expect(await page.evaluate(() => (window as unknown as { early?: string }).early)).toBe("dark");
+});
+
+test("the registry keeps an entry that does not answer, with its whole error", async ({ page, hub }) => {
+  await page.goto(`${hub.url}/ui/admin/mcp?add=`);
+  await page.getByLabel("URL").fill("http://127.0.0.1:9/mcp");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(page.getByText("link.unreachable")).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("link", { name: "127-0-0-1" })).toBeVisible();
+});
+
+test("activity is filtered as one types, and everything is in the address", async ({ page, hub }) => {
+  await hub.add({ tools: fixture() });
+  await hub.api("/api/mcp/call", { tool: "mcp__tools__greet", arguments: { name: "a" } });
+  await hub.api("/api/mcp/call", { tool: "mcp__tools__fail", arguments: {} });
+  await page.goto(`${hub.url}/ui/activity`);
+  await page.getByLabel("Filter").fill("end:failed");
+  await expect(page.getByRole("link", { name: "mcp__tools__greet" })).toBeHidden();
+  await expect(page.getByRole("link", { name: "mcp__tools__fail" })).toBeVisible();
+  await page.reload();
+  await expect(page.getByLabel("Filter")).toHaveValue("end:failed");
+  await page.getByLabel("Filter").fill("nope:x");
+  await expect(page.getByText("is not known")).toBeVisible();
+});
+
+test("what happens elsewhere appears by itself", async ({ page, hub }) => {
+  await page.goto(`${hub.url}/ui/mcp`);
+  await expect(page.getByText("No servers yet. Press + to add one.")).toBeVisible();
+  await hub.add({ elsewhere: fixture() });
+  await expect(page.getByRole("link", { name: "elsewhere", exact: true })).toBeVisible();
+  await expect(page.getByRole("treeitem", { name: /elsewhere/ })).toBeVisible();
+});

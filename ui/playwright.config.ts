@@ -1,0 +1,23 @@
+import { existsSync } from "node:fs";
+import { defineConfig } from "@playwright/test";
+
+/** The browser of the system, where there is one; else the one that `npx playwright install chromium` brings. */
+const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((it) =>
+  existsSync(it),
+);
+
+export default defineConfig({
+  testDir: "e2e",
+  // Every test has a hub of its own, but a machine has only so many cores.
+  workers: 1,
+  timeout: 90_000,
+  expect: { timeout: 15_000 },
+  reporter: [["list"]],
+  outputDir: "test-results",
+  use: {
+    ...(installed ? { launchOptions: { executablePath: installed, args: ["--no-sandbox"] } } : {}),
+    viewport: { width: 1280, height: 800 },
+    colorScheme: "light",
+    screenshot: "only-on-failure",
+  },
+});
