@@ -17,7 +17,7 @@ pub use stats::{CallStats, ServerCalls, Slot, stats};
 
 use super::instances;
 use crate::App;
-use crate::problem::{Answer, Refusal};
+use crate::problem::Answer;
 
 /// One call as the API shows it.
 #[derive(Debug, Clone, Serialize, TS)]

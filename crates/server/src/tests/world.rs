@@ -99,8 +99,11 @@ async fn app() -> Arc<App> {
         now,
         guard: Guard::Open,
     });
+    let live = Arc::new(crate::live::Live::default());
     Arc::new(App {
-        hub: Arc::new(Hub::new(pool, Memory::start(&store), now, config.capabilities)),
+        hub: Arc::new(Hub::new(pool, Memory::start(&store, live.clone()), now, config.capabilities)),
+        live,
+        shelf: crate::api::registry::Shelf::default(),
         gate: Gate::new(Secret::new("key"), None, 1, &config),
         keyring: Keyring::new(store.clone(), now, Replicas::Alone),
         sessions: crate::mcp::session::Sessions::default(),
@@ -146,7 +149,7 @@ impl World {
         store.add_token(&token, &hash("tgt_nothing")).await.unwrap();
         let (server, instance) = own(&app, owner, home).await;
         let caller = Arc::new(Caller::person(owner, Role::Member, app.config.names));
-        let open = |view| app.sessions.open(&caller, view, Version::LATEST, Abilities::NONE).id.clone();
+        let open = |view| app.sessions.open(&caller, view, Version::LATEST, Abilities::NONE, None).id.clone();
         let (session, session_of_one) = (open(View::All), open(View::One { slug: MARK.into() }));
         let task = json!({ "caller": owner, "instance": instance, "id": "1" });
         let world = Self {
@@ -267,6 +270,8 @@ async fn record(app: &App, person: Uuid, instance: Uuid) -> Uuid {
         outcome: CallEnd::Done,
         error_code: None,
         bytes: 1,
+        client: None,
+        timeline: toolgrove_core::Timeline::default(),
     });
     app.hub.log().flush().await;
     id

@@ -696,7 +696,7 @@ async fn a_client_that_is_locked_out_ends_at_once_with_everything_it_runs() {
     let (headers, body) =
         modern_request("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
     let mut request = http::Request::post(format!("{}/mcp", hub.url));
-    for (name, value) in headers.iter().map(|it| (it.0, it.1.as_str())).chain(connected.headers()) {
+    for (name, value) in headers.iter().map(|it| (it.0, it.1.as_str())).chain(connected.headers(hub)) {
         request = request.header(name, value);
     }
     let mut stream = hub.open_as(request.body(body.to_string().into()).unwrap()).await;

@@ -22,7 +22,7 @@ pub(crate) struct Client {
 
 /// A visitor who shows nothing.
 pub(crate) fn nobody(hub: &Hub) -> Visitor {
-    Visitor { url: hub.url.clone(), shows: None }
+    Visitor { origin: Some(hub.url.clone()), shows: None }
 }
 
 /// Registers a client as it describes itself.

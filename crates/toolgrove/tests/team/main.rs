@@ -4,9 +4,9 @@
 
 mod authority;
 mod client;
+mod connect;
 mod documents;
 mod hosted;
-mod connect;
 #[path = "../support/hub.rs"]
 mod hub;
 mod machine;
