@@ -160,8 +160,13 @@ impl Events {
 
     /// A new round begins, for which progress goes on where the last one ended.
     pub fn next_round(&self) {
+        self.rounds().away = false;
+        self.begin_anew();
+    }
+
+    /// The server begins again: what it has reported before is not heard twice.
+    pub fn begin_anew(&self) {
         let mut rounds = self.rounds();
-        rounds.away = false;
         rounds.floor = rounds.highest;
     }
 

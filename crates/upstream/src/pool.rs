@@ -193,6 +193,7 @@ impl Links for Pool {
                 Ok(result) => return Ok(result),
                 Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
+            events.begin_anew();
         }
     }
 

@@ -186,7 +186,9 @@ async fn rows(app: &App, caller: &Caller) -> Result<Vec<RegistryRow>, Error> {
     let mine = Mine::read(app, caller).await?;
     let mut rows: Vec<RegistryRow> = servers
         .into_iter()
-        .filter(|it| it.enabled && (caller.grants.is_none() || mine.has(it.id)))
+        .filter(|it| {
+            it.enabled && (caller.grants.is_none() || mine.has(it.id)) && !mine.is_hollow(app, it.id)
+        })
         .map(|it| row(app, it, &mine))
         .collect();
     rows.sort_by_cached_key(|it| (it.kind, it.name.to_lowercase(), it.name.clone(), it.id));
@@ -229,6 +231,13 @@ impl Mine {
 
     fn has(&self, server: Uuid) -> bool {
         self.0.iter().any(|it| it.server_id == server)
+    }
+
+    /// Whether it is part of the hub and has nothing to offer.
+    fn is_hollow(&self, app: &App, server: Uuid) -> bool {
+        let mut offers =
+            self.0.iter().filter(|it| it.server_id == server).filter_map(|it| app.hub.offer(it.id));
+        offers.any(|it| it.is_hollow())
     }
 
     fn of(&self, app: &App, server: Uuid) -> Vec<RegistryInstance> {

@@ -26,6 +26,7 @@ use crate::start;
 /// A hub that ends sooner than this after we came is counted; after a few of them we give up.
 const TOO_SOON: Duration = Duration::from_secs(1);
 const TRIES: u32 = 5;
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Room for what one side has written and the other has not read.
 const PIPE: usize = 256 * 1024;
 
@@ -45,10 +46,13 @@ pub(crate) async fn run(args: Stdio, paths: &Paths) -> Result<Exit, Failure> {
                     None => "/api/status".into(),
                 };
                 // Who may not come in, or asks for nothing, is told so before the client is.
-                Api::with(paths, async |api| api.get(&path).await).await?;
-                tokio::select! {
-                    end = join(&place, &hello, &mut client) => end,
-                    () = stop.told() => Some(End::Done),
+                match Api::with(paths, async |api| api.get(&path).await).await {
+                    Err(failure) if failure.problem.code == "hub.gone" => None,
+                    Err(failure) => return Err(failure),
+                    Ok(_) => tokio::select! {
+                        end = join(&place, &hello, &mut client) => end,
+                        () = stop.told() => Some(End::Done),
+                    },
                 }
             }
         };
@@ -60,6 +64,8 @@ pub(crate) async fn run(args: Stdio, paths: &Paths) -> Result<Exit, Failure> {
             return Err(Failure::new("hub.gone", "the hub went away").hint("run `toolgrove doctor`"));
         }
         tracing::warn!("the hub went away; looking for another one");
+        // One that is just ending may still look as if it ran.
+        tokio::time::sleep(LOOK_AGAIN * short).await;
     }
 }
 

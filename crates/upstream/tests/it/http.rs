@@ -231,6 +231,35 @@ async fn a_call_whose_connection_drops_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_sent_again_reports_nothing_twice() {
+    let tries = AtomicUsize::new(0);
+    let peer = Peer::start(move |seen| match seen.tool() {
+        "count" => {
+            let note = |step: u64| {
+                let token = &seen.body["params"]["_meta"]["progressToken"];
+                let params = json!({ "progressToken": token, "progress": step });
+                event(&json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }))
+            };
+            let answer = event(&json!({ "jsonrpc": "2.0", "id": seen.id(), "result": { "n": 3 } }));
+            let said = match tries.fetch_add(1, Ordering::Relaxed) {
+                0 => vec![note(1), note(2)],
+                _ => vec![note(1), note(2), note(3), answer],
+            };
+            Reply::events(&said.concat())
+        }
+        _ => modern(seen),
+    })
+    .await;
+    let bed = bed(http(&peer.url), |_| {});
+    let mut outgoing = call("count", json!({}));
+    outgoing.repeatable = true;
+    let (result, heard) = bed.listen(outgoing).await;
+    result.expect("the second try");
+    assert_eq!(heard, [1, 2, 3].map(|it| format!("progress {{\"progress\":{it}}}")));
+    assert_eq!(peer.count("tools/call"), 2);
+}
+
+#[tokio::test]
 async fn a_broken_stream_is_resumed_where_it_broke() {
     let peer = Peer::start(|seen| match (seen.http.as_str(), seen.method()) {
         ("POST", "tools/call") => Reply::events("id: 7\nretry: 1\ndata:\n\n"),
