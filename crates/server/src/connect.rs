@@ -13,7 +13,7 @@ use toolgrove_core::call::Caller;
 use toolgrove_core::instance::{HttpReach, Transport};
 use toolgrove_core::offer::Offer;
 use toolgrove_core::{Error, Secret};
-use toolgrove_store::{InstanceRow, OauthTokenRow, PendingRow, Wants};
+use toolgrove_store::{AuthConfigRow, InstanceRow, OauthClientRow, OauthTokenRow, PendingRow, Wants};
 use toolgrove_upstream::Fetch;
 use toolgrove_upstream::oauth::{
     self, Callback, Challenge, Client, Pkce, Provider, Registrar, Registration, TokenFailure,
@@ -127,7 +127,7 @@ impl App {
         scope: Option<&str>,
     ) -> Result<Client, Error> {
         let (store, issuer) = (&self.store, provider.issuer.as_str());
-        if let Some(mut entered) = store.entered_oauth_client(issuer).await.map_err(store_error)? {
+        if let Some(mut entered) = self.entered_client(row, issuer).await? {
             let client = rows::of_row(&entered, Some(provider));
             if entered.auth_method.is_none() {
                 entered.auth_method = Some(client.method.as_str().into());
@@ -153,6 +153,28 @@ impl App {
             }
         }
         Ok(client)
+    }
+
+    /// The client that an admin entered: the one of the instance's own way to sign in, else any of the issuer.
+    async fn entered_client(&self, row: &InstanceRow, issuer: &str) -> Result<Option<OauthClientRow>, Error> {
+        let config = self.auth_config(row).await.map_err(store_error)?;
+        let own = match config {
+            Some(config) => self.client_of(&config).await?.filter(|it| it.issuer == issuer),
+            None => None,
+        };
+        match own {
+            Some(own) => Ok(Some(own)),
+            None => self.store.entered_oauth_client(issuer).await.map_err(store_error),
+        }
+    }
+
+    /// The client that was entered with a way to sign in.
+    pub(crate) async fn client_of(&self, config: &AuthConfigRow) -> Result<Option<OauthClientRow>, Error> {
+        let text = |key: &str| config.endpoints.as_ref().and_then(|it| it[key].as_str());
+        match (text("issuer"), text("client_id")) {
+            (Some(issuer), Some(id)) => self.store.oauth_client(issuer, id).await.map_err(store_error),
+            _ => Ok(None),
+        }
     }
 
     fn registrar(&self) -> Registrar {

@@ -157,7 +157,7 @@ pub fn app(state: Arc<App>) -> Router {
         .layer(from_fn_with_state(state.clone(), auth::known))
         .layer(from_fn(ui::to_sign_in));
     let authority = Router::new()
-        .route(metadata::OF_RESOURCE, get(metadata::of_hub))
+        .route("/.well-known/oauth-protected-resource", get(metadata::of_hub))
         .route("/.well-known/oauth-protected-resource/{*path}", get(metadata::of_endpoint))
         .route("/.well-known/oauth-authorization-server", get(metadata::of_authority))
         .route("/oauth/authorize", get(authorize::ask).post(authorize::decide))

@@ -46,7 +46,7 @@ pub struct EnteredClient {
 
 impl AuthConfig {
     async fn of(app: &App, row: AuthConfigRow) -> Result<Self, Error> {
-        let endpoints = client(app, &row).await?.map(|it| EnteredClient {
+        let endpoints = app.client_of(&row).await?.map(|it| EnteredClient {
             has_client_secret: it.client_secret.is_some(),
             issuer: it.issuer,
             client_id: it.client_id,
@@ -60,15 +60,6 @@ impl AuthConfig {
             server_id: row.server_id,
             name: row.name,
         })
-    }
-}
-
-/// The client that was entered with a config.
-async fn client(app: &App, row: &AuthConfigRow) -> Result<Option<OauthClientRow>, Error> {
-    let text = |key: &str| row.endpoints.as_ref().and_then(|it| it[key].as_str());
-    match (text("issuer"), text("client_id")) {
-        (Some(issuer), Some(id)) => app.store.oauth_client(issuer, id).await.map_err(store_error),
-        _ => Ok(None),
     }
 }
 
@@ -89,21 +80,22 @@ pub struct New {
 }
 
 /// A client as it is typed in.
-struct Typed {
-    issuer: Option<String>,
+pub(crate) struct Typed {
+    pub(crate) issuer: Option<String>,
     id: String,
     secret: Option<Secret>,
 }
 
 impl New {
-    /// The client that is entered with it, if any.
-    fn client(&mut self) -> Result<Option<Typed>, Error> {
+    /// Takes out the client that is entered with it, if any.
+    pub(crate) fn client(&mut self) -> Result<Option<Typed>, Error> {
         let (issuer, secret) = (self.issuer.take(), self.client_secret.take());
         let filled = |it: &String| !it.trim().is_empty();
         match self.client_id.take().filter(filled) {
             Some(id) if self.kind == Some(AuthType::Oauth) => {
                 let secret = secret.filter(|it| !it.reveal().is_empty());
-                Ok(Some(Typed { issuer: issuer.filter(filled), id: id.trim().to_owned(), secret }))
+                let issuer = issuer.filter(filled).map(|it| check_issuer(&it)).transpose()?;
+                Ok(Some(Typed { issuer, id: id.trim().to_owned(), secret }))
             }
             Some(_) => Err(Error::Request("`client_id` is for type `oauth`".into())),
             None if issuer.is_some() || secret.is_some() => {
@@ -114,12 +106,7 @@ impl New {
     }
 
     /// The row for a server, if it makes sense there.
-    pub(crate) fn row(mut self, server: &ServerRow) -> Result<AuthConfigRow, Error> {
-        if self.client()?.is_some() {
-            return Err(Error::Request(
-                "enter a client under `auth-configs` once the server is there".into(),
-            ));
-        }
+    pub(crate) fn row(self, server: &ServerRow) -> Result<AuthConfigRow, Error> {
         let kind = self.kind.ok_or_else(|| Error::RequestMissing(vec!["type".into()]))?;
         if kind == AuthType::Header {
             check_entries(&self.entries)?;
@@ -136,6 +123,14 @@ impl New {
         let scopes: Vec<_> = self.scopes.as_deref().unwrap_or_default().split_whitespace().collect();
         row.scopes = (!scopes.is_empty()).then(|| scopes.join(" ").into());
         Ok(row)
+    }
+}
+
+fn check_issuer(typed: &str) -> Result<String, Error> {
+    let issuer = typed.trim();
+    match Url::parse(issuer) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(issuer.to_owned()),
+        _ => Err(Error::Request(format!("`{issuer}` is not the URL of an issuer"))),
     }
 }
 
@@ -178,35 +173,35 @@ pub async fn add(
     if let Some(typed) = typed {
         // What is known of a whole issuer is for those who keep the registry.
         caller.require_admin()?;
-        let client = enter(&app, &server, typed).await?;
-        row.endpoints = Some(json!({ "issuer": client.issuer, "client_id": client.client_id }));
+        let issuer = match &typed.issuer {
+            Some(issuer) => issuer.clone(),
+            None => issuer_of(&app, &server).await?,
+        };
+        enter(&app, &mut row, typed, &issuer).await?;
     }
     app.store.add_auth_config(&row).await?;
     app.note_admin(&caller, "auth-config.add", &subject(&server, &row)).await;
     Ok((StatusCode::CREATED, Json(AuthConfig::of(&app, row).await?)))
 }
 
+/// Who signs people in to a server, by its own word.
+async fn issuer_of(app: &App, server: &ServerRow) -> Result<String, Error> {
+    let url = name::check_server_url(&server.endpoint)?;
+    let hosts = app.hosts(server.workspace_id).await.map_err(store_error)?;
+    Ok(oauth::discover(&app.hub.links().fetch().within(&hosts), &url, None).await?.issuer)
+}
+
 /// Keeps a client that an admin is known by at a provider. From then on it is used first.
-async fn enter(app: &App, server: &ServerRow, typed: Typed) -> Result<OauthClientRow, Error> {
-    let issuer = match typed.issuer {
-        Some(issuer) => {
-            let issuer = issuer.trim().to_owned();
-            let is_one = Url::parse(&issuer).is_ok_and(|it| matches!(it.scheme(), "http" | "https"));
-            if !is_one {
-                return Err(Error::Request(format!("`{issuer}` is not the URL of an issuer")));
-            }
-            issuer
-        }
-        None => {
-            let url = name::check_server_url(&server.endpoint)?;
-            let hosts = app.hosts(server.workspace_id).await.map_err(store_error)?;
-            oauth::discover(&app.hub.links().fetch().within(&hosts), &url, None).await?.issuer
-        }
-    };
-    let mut row = OauthClientRow::new(&issuer, Registration::Preregistered.as_str(), &typed.id);
-    row.client_secret = typed.secret;
-    app.store.put_oauth_client(&row).await.map_err(store_error)?;
-    Ok(row)
+pub(crate) async fn enter(
+    app: &App,
+    row: &mut AuthConfigRow,
+    typed: Typed,
+    issuer: &str,
+) -> Result<(), Error> {
+    row.endpoints = Some(json!({ "issuer": issuer, "client_id": typed.id }));
+    let mut client = OauthClientRow::new(issuer, Registration::Preregistered.as_str(), &typed.id);
+    client.client_secret = typed.secret;
+    app.store.put_oauth_client(&client).await.map_err(store_error)
 }
 
 /// Removes one config. Whoever used it has to choose another.
@@ -242,7 +237,7 @@ async fn forget(
 ) -> Result<(), Error> {
     for row in rows {
         app.store.remove_auth_config(row.id).await.map_err(store_error)?;
-        if let Some(client) = client(app, row).await?
+        if let Some(client) = app.client_of(row).await?
             && !is_named_elsewhere(app, row).await?
         {
             app.store.remove_oauth_client(client.id).await.map_err(store_error)?;

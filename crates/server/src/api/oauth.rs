@@ -113,15 +113,15 @@ pub async fn known(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
 ) -> Answer<Json<Vec<Known>>> {
-    caller.require_person()?;
     caller.require_admin()?;
+    caller.require_person()?;
     Ok(Json(app.store.clients().await?.into_iter().map(Known::of).collect()))
 }
 
 /// An id may be an address, so it is no part of the path.
 #[derive(Deserialize)]
 pub struct Named {
-    client_id: String,
+    client_id: Option<String>,
 }
 
 /// Forgets a client and locks it out wherever it was let in. It may register again.
@@ -130,8 +130,9 @@ pub async fn forget(
     Extension(caller): Extension<Arc<Caller>>,
     Query(Named { client_id }): Query<Named>,
 ) -> Answer<StatusCode> {
-    caller.require_person()?;
     caller.require_admin()?;
+    caller.require_person()?;
+    let client_id = client_id.ok_or_else(|| Error::RequestMissing(vec!["client_id".into()]))?;
     let connections = app.store.connections_with(&client_id).await?;
     if !app.store.remove_client(&client_id).await? {
         return Err(Error::NotFound(format!("client {client_id}")).into());

@@ -174,12 +174,23 @@ pub async fn add(
     let mut rows = rows::rows(&entry, &owner, "server");
     rows.server.owner_id = None;
     match auth {
-        Some(auth) => app.store.add_server_with(&rows.server, &auth.row(&rows.server)?).await?,
+        Some(auth) => add_with(&app, &rows.server, auth).await?,
         None => app.store.add_server(&rows.server).await?,
     }
     app.note_admin(&caller, "server.add", &server_name).await;
     let (row, person) = (rows.server, &caller);
     Ok((StatusCode::CREATED, shown(&app, person, row).await?))
+}
+
+/// Adds an entry and how people sign in to it. Nothing is asked of it for that either.
+async fn add_with(app: &App, server: &ServerRow, mut auth: auth_configs::New) -> Result<(), Error> {
+    let typed = auth.client()?;
+    let mut row = auth.row(server)?;
+    if let Some(typed) = typed {
+        let issuer = typed.issuer.clone().ok_or_else(|| Error::RequestMissing(vec!["auth.issuer".into()]))?;
+        auth_configs::enter(app, &mut row, typed, &issuer).await?;
+    }
+    app.store.add_server_with(server, &row).await.map_err(store_error)
 }
 
 /// One address is registered once by admins; pastes and bundles may repeat it.

@@ -9,7 +9,7 @@ use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::name::Profile;
 use uuid::Uuid;
 
-use super::world::{Answer, MARK, Who, World, modern};
+use super::world::{Answer, HERD, MARK, Who, World, modern};
 
 /// What is to be shown of a route.
 enum Shows {
@@ -38,6 +38,8 @@ struct Row(&'static str, &'static str, &'static str, Shows);
 const INSTANCE: fn(&World) -> Vec<String> = |it| vec![it.instance.to_string(), MARK.into()];
 const SERVER: fn(&World) -> Vec<String> = |it| vec![it.server.to_string(), MARK.into()];
 const WORKSPACE: fn(&World) -> Vec<String> = |it| vec![it.workspace.to_string()];
+const OFFERED: fn(&World) -> Vec<String> = |it| vec![it.server.to_string(), it.instance.to_string()];
+const CONNECTION: fn(&World) -> Vec<String> = |it| vec![it.connection.to_string()];
 const CALL: fn(&World) -> Vec<String> = |it| vec![it.call.to_string()];
 const TOKEN: fn(&World) -> Vec<String> = |it| vec![it.token.to_string()];
 const BROWSER: fn(&World) -> Vec<String> = |it| vec![it.browser.to_string()];
@@ -68,11 +70,19 @@ const ROWS: &[Row] = &[
     Row("get", "/api/tokens", "", People),
     Row("post", "/api/tokens", r#"{"name":"x","grants":["zebra"]}"#, People),
     Row("delete", "/api/tokens/{id}", "", Theirs(TOKEN)),
+    Row("get", "/api/oauth/clients", "", People),
+    Row("delete", "/api/oauth/clients/{id}", "", Theirs(CONNECTION)),
+    Row("get", "/api/oauth/known", "", Admins),
+    Row("delete", "/api/oauth/known", "", Admins),
     Row("get", "/api/sessions", "", People),
     Row("delete", "/api/sessions/{id}", "", Theirs(BROWSER)),
     Row("post", "/api/password", r#"{"current":"x","new":"y"}"#, People),
     Row("get", "/api/calls", "", Own),
+    Row("get", "/api/calls/stats", "", Own),
     Row("get", "/api/calls/{id}", "", Theirs(CALL)),
+    Row("get", "/api/events", "", Door),
+    Row("get", "/api/mcp/registry", "", Own),
+    Row("get", "/api/mcp/meta/{id}", "", Theirs(OFFERED)),
     Row("post", "/api/mcp/import", r#"{"text":"{}"}"#, Own),
     Row("get", "/api/mcp/export", "", Own),
     Row("get", "/api/mcp/tools", "", Own),
@@ -85,6 +95,13 @@ const ROWS: &[Row] = &[
     Row("patch", "/api/mcp/servers/{id}", r#"{"enabled":false}"#, Theirs(SERVER)),
     Row("delete", "/api/mcp/servers/{id}", "", Theirs(SERVER)),
     Row("post", "/api/mcp/servers/{id}/test", "", Theirs(SERVER)),
+    Row("get", "/api/mcp/servers/{id}/preview", "", Theirs(SERVER)),
+    Row("post", "/api/mcp/servers/{id}/preview", r#"{"enabled":false}"#, Theirs(SERVER)),
+    Row("get", "/api/mcp/servers/{id}/auth-configs", "", Theirs(SERVER)),
+    Row("post", "/api/mcp/servers/{id}/auth-configs", r#"{"type":"public"}"#, Theirs(SERVER)),
+    Row("delete", "/api/mcp/servers/{id}/auth-configs", "", Theirs(SERVER)),
+    Row("delete", "/api/mcp/servers/{id}/auth-configs/{config}", "", Theirs(SERVER)),
+    Row("post", "/api/key/rotate", "", Admins),
     Row("get", "/api/mcp/instances", "", Own),
     Row("post", "/api/mcp/instances", "", Door),
     Row("get", "/api/mcp/instances/{id}", "", Theirs(INSTANCE)),
@@ -105,6 +122,17 @@ const ROWS: &[Row] = &[
     Row("get", "/ui/auth/mcp/go", "", Door),
     Row("get", "/ui/auth/mcp/callback", "", Door),
     Row("get", "/ui/{*path}", "", Everybody),
+    Row("get", "/.well-known/oauth-protected-resource", "", Everybody),
+    Row("get", "/.well-known/oauth-protected-resource/{*path}", "", Door),
+    Row("get", "/.well-known/oauth-authorization-server", "", Everybody),
+    Row("get", "/oauth/authorize", "", Door),
+    Row("post", "/oauth/authorize", "", Door),
+    Row("post", "/oauth/token", "", Door),
+    Row("post", "/oauth/register", "", Everybody),
+    Row("post", "/oauth/revoke", "", Door),
+    Row("get", "/authorize", "", Door),
+    Row("post", "/token", "", Door),
+    Row("post", "/register", "", Everybody),
     Row("get", "/healthz", "", Everybody),
     Row("get", "/oauth/client.json", "", Everybody),
     Row("get", "/ui/login", "", Everybody),
@@ -155,7 +183,10 @@ fn method(word: &str) -> Method {
 
 /// The path with its first parameter filled in; the others name what the owner has.
 fn filled(world: &World, path: &str, word: &str) -> String {
-    path.replacen("{id}", word, 1).replace("{person}", &world.owner.to_string()).replace("{tool}", MARK)
+    path.replacen("{id}", word, 1)
+        .replace("{person}", &world.owner.to_string())
+        .replace("{tool}", MARK)
+        .replace("{config}", &world.auth_config.to_string())
 }
 
 /// Something that looks like an id of theirs and is none.
@@ -204,13 +235,11 @@ async fn nothing_of_anothers_is_in_what_a_caller_gets() {
             _ => continue,
         };
         for who in strangers {
-            // Admins keep workspaces; a token is a member where its person is. Grants are about instances.
-            if *who != Who::Member && *path == "/api/workspaces" {
-                continue;
-            }
             let answer = world.ask(*who, method(word), path, JSON, (*body).to_owned()).await;
             // What a token is for says its own person.
             let text = answer.body.replace(&format!("{MARK}@x"), "");
+            // Admins keep workspaces, and a token is a member where its person is: grants are about instances.
+            let text = if *who == Who::Member { text } else { text.replace(HERD, "") };
             let echoed = if body.contains(MARK) { format!("`{MARK}`") } else { String::new() };
             let text = if echoed.is_empty() { text } else { text.replace(&echoed, "") };
             assert!(!text.contains(MARK), "{who:?} {word} {path}: {}", answer.body);
@@ -278,6 +307,89 @@ impl Knock {
         let headers = vec![("content-type", "application/json".into())];
         Self { method: Method::POST, path: path.into(), headers, body: body.to_string() }
     }
+}
+
+#[tokio::test]
+async fn nobody_counts_the_calls_of_another() {
+    let world = World::new().await;
+    let calls = async |who: Who| {
+        let stats = world.ask(who, Method::GET, "/api/calls/stats?slots=1", &[], String::new()).await;
+        let stats: Value = serde_json::from_str(&stats.body).unwrap();
+        (stats["slots"][0]["calls"].clone(), stats["servers"].as_array().unwrap().len())
+    };
+    assert_eq!(calls(Who::Owner).await, (json!(1), 1));
+    for who in [Who::Member, Who::Admin, Who::Token] {
+        assert_eq!(calls(who).await, (json!(0), 0), "{who:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_owner_does_is_heard_by_the_owner_alone() {
+    let world = World::new().await;
+    crate::live::start(&world.app);
+    let mut ears = Vec::new();
+    for who in [Who::Owner, Who::Member, Who::Admin, Who::Token] {
+        ears.push((who, world.hear(who, "/api/events").await.1));
+    }
+    let path = format!("/api/mcp/instances/{}", world.instance);
+    let change = r#"{"name":"zebra two"}"#.to_owned();
+    let changed = world.ask(Who::Owner, Method::PATCH, &path, JSON, change).await;
+    assert_eq!(changed.status, 200, "{}", changed.body);
+    for (who, mut stream) in ears {
+        let heard = World::rest(&mut stream).await;
+        let is_owner = who == Who::Owner;
+        assert_eq!(
+            (heard.contains("zebra two"), heard.contains(MARK)),
+            (is_owner, is_owner),
+            "{who:?}: {heard}"
+        );
+    }
+}
+
+/// Doors that answer before they know what somebody has: about another's slug they say what they say of any word.
+#[tokio::test]
+async fn the_authorization_server_does_not_say_whose_a_slug_is() {
+    let world = World::new().await;
+    let base = "http://127.0.0.1:1";
+    let asked = |slug: &str| {
+        format!(
+            "response_type=code&client_id={MARK}&redirect_uri=https://{MARK}.example/back&state=s\
+             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256\
+             &resource={base}/mcp/i/{slug}"
+        )
+    };
+    type Ask = (Method, String, String);
+    let pair = |ask: &dyn Fn(&str) -> Ask| [ask(MARK), ask("nobody")];
+    let get = |path: String| (Method::GET, path, String::new());
+    let all = [
+        pair(&|slug| get(format!("/.well-known/oauth-protected-resource/mcp/i/{slug}"))),
+        pair(&|slug| get(format!("/oauth/authorize?{}", asked(slug)))),
+        pair(&|slug| get(format!("/authorize?{}", asked(slug)))),
+        pair(&|slug| (Method::POST, "/oauth/authorize".into(), format!("request={slug}&token=x&allow=1"))),
+    ];
+    let form = &[("content-type", "application/x-www-form-urlencoded")];
+    for who in [Who::Member, Who::Admin] {
+        for pair in &all {
+            let mut answers = Vec::new();
+            for (method, path, body) in pair {
+                let answer = world.ask(who, method.clone(), path, form, body.clone()).await;
+                answers.push([MARK, "nobody"].into_iter().fold(answer, |it, word| without(it, word)));
+            }
+            assert_eq!(answers[0], answers[1], "{who:?} {}", pair[0].1);
+        }
+        // What the owner's client was given is worth as little to another client as a guess.
+        for path in ["/oauth/token", "/token", "/oauth/revoke"] {
+            let trade = async |code: &str| {
+                let body = format!(
+                    "grant_type=authorization_code&code={code}&token={code}&client_id=other\
+                     &redirect_uri=https://{MARK}.example/back&code_verifier=v"
+                );
+                world.ask(who, Method::POST, path, form, body).await
+            };
+            assert_eq!(trade("code of the owner").await, trade("a guess").await, "{path}");
+        }
+    }
+    assert!(world.app.store.code(&world.code).await.unwrap().is_some_and(|it| !it.is_used));
 }
 
 /// Requests that name something of the owner's, and the same about something that was never given.

@@ -18,7 +18,8 @@ use toolgrove_core::instance::{HttpReach, Transport};
 use toolgrove_core::net::Guard;
 use toolgrove_core::{CallEnd, CallRecord, Config, Secret};
 use toolgrove_store::{
-    Entry, InstanceRow, PendingRow, SecretBox, ServerRow, SessionRow, Store, TokenRow, counted,
+    AuthConfigRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow, PendingRow, SecretBox, ServerRow,
+    SessionRow, Store, TokenRow, counted,
 };
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
 use toolgrove_wire::legacy::Version;
@@ -33,6 +34,9 @@ use crate::{App, Gate, Memory};
 /// Stands in everything the owner has, so that it can be looked for.
 pub(super) const MARK: &str = "zebra";
 
+/// The workspace that the owner shares with nobody here.
+pub(super) const HERD: &str = "zebra herd";
+
 pub(super) struct World {
     pub(super) app: Arc<App>,
     doors: Router,
@@ -42,6 +46,10 @@ pub(super) struct World {
     pub(super) workspace: Uuid,
     pub(super) owner: Uuid,
     pub(super) token: Uuid,
+    pub(super) auth_config: Uuid,
+    /// A client that was let in, and the digest of a code it has not traded yet.
+    pub(super) connection: Uuid,
+    pub(super) code: String,
     pub(super) browser: Uuid,
     pub(super) call: Uuid,
     pub(super) session: String,
@@ -123,7 +131,7 @@ impl World {
         let app = app().await;
         let store = &app.store;
         let home = store.first_workspace().await.unwrap();
-        let workspace = store.add_workspace(MARK, "beta").await.unwrap();
+        let workspace = store.add_workspace(HERD, "beta").await.unwrap();
         let hash = |it: &str| crate::auth::stored(&crate::auth::hash(it));
         let mut browser = Uuid::nil();
         let mut owner = Uuid::nil();
@@ -148,6 +156,9 @@ impl World {
         let token = TokenRow::new(owner, MARK, "double", Some(std::collections::HashSet::new()));
         store.add_token(&token, &hash("tgt_nothing")).await.unwrap();
         let (server, instance) = own(&app, owner, home).await;
+        let config = AuthConfigRow::new(server, "header", MARK, json!([{ "in": "header", "key": MARK }]));
+        store.add_auth_config(&config).await.unwrap();
+        let (auth_config, (connection, code)) = (config.id, let_in(store, owner).await);
         let caller = Arc::new(Caller::person(owner, Role::Member, app.config.names));
         let open = |view| app.sessions.open(&caller, view, Version::LATEST, Abilities::NONE, None).id.clone();
         let (session, session_of_one) = (open(View::All), open(View::One { slug: MARK.into() }));
@@ -159,6 +170,9 @@ impl World {
             workspace,
             owner,
             token: token.id,
+            auth_config,
+            connection,
+            code,
             browser,
             call: record(&app, owner, instance).await,
             session,
@@ -173,6 +187,15 @@ impl World {
             assert_eq!(known.status, 200, "{who:?}: {}", known.body);
         }
         world
+    }
+
+    /// What comes on a stream until it falls silent.
+    pub(super) async fn rest(stream: &mut Body) -> String {
+        let mut heard = String::new();
+        while let Ok(Some(frame)) = tokio::time::timeout(Duration::from_millis(500), stream.frame()).await {
+            heard.push_str(&String::from_utf8_lossy(&frame.unwrap().into_data().unwrap()));
+        }
+        heard
     }
 
     /// Opens a stream: its first piece, and the rest, which goes on for as long as it is held.
@@ -250,6 +273,31 @@ async fn begin(app: &App, person: Uuid, instance: Uuid) -> String {
     };
     app.store.add_pending(&pending).await.unwrap();
     pending.state
+}
+
+/// Two clients that may ask, one of which the owner let in.
+async fn let_in(store: &Store, person: Uuid) -> (Uuid, String) {
+    let back = format!("https://{MARK}.example/back");
+    for id in [MARK, "other"] {
+        store.put_client(&ClientRow::new(id, "registered", id, vec![back.clone()])).await.unwrap();
+    }
+    let connection = ConnectionRow {
+        id: Uuid::now_v7(),
+        person_id: person,
+        client_id: MARK.into(),
+        redirect_uri: back,
+        resource: format!("/mcp/i/{MARK}"),
+        scope: "mcp".into(),
+        all_instances: true,
+        expires_at: now() + 60_000,
+        last_used_at: None,
+        created_at: now(),
+    };
+    let hash = crate::auth::stored(&crate::auth::hash("code of the owner"));
+    let code = Given { hash: hash.clone(), expires_at: now() + 60_000 };
+    store.add_connection(&connection, &Default::default(), &code, "challenge").await.unwrap();
+    store.touch_connection(&connection).await.unwrap();
+    (connection.id, hash)
 }
 
 async fn record(app: &App, person: Uuid, instance: Uuid) -> Uuid {

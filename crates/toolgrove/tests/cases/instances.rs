@@ -11,6 +11,7 @@ use toolgrove_fixture::{Era, Fixture, Options, Running};
 
 use crate::Case;
 use crate::hub::{Hub, PATIENCE};
+use crate::provider::{Provider, come_back, connect, query, sign_in};
 use crate::team::Team;
 
 crate::scenarios! {
@@ -37,6 +38,10 @@ crate::scenarios! {
     "live-skipped-with-feed" => skipped_with_feed,
     "preview-partial" => preview_partial,
     "stdio-admin" => stdio_admin,
+    "status-after-oauth" => status_after_oauth,
+    "reconnect-button" => reconnect,
+    "delete-unfinished" => delete_unfinished,
+    "mcp-page-own-only" => own_page,
 }
 
 /// Registers a server as an admin does; nobody uses it yet.
@@ -674,4 +679,84 @@ async fn stdio_admin(case: Case) {
     let (status, answer) = hub.api(Method::POST, "/api/mcp/import", body).await;
     assert_eq!((status, &answer["failed"]), (200, &json!([])), "{answer}");
     assert_eq!(hub.get("/api/mcp/servers").await[0]["transport"], "stdio");
+}
+
+/// A server that people sign in to, with the instance `w`, and how its row looks.
+async fn guarded() -> (Hub, Provider) {
+    let provider = Provider::start().await;
+    let hub = Hub::start().await;
+    register(&hub, "w", &provider.mcp(), json!({ "type": "oauth" })).await;
+    let instance = add(&hub, json!({ "server_id": "w", "slug": "w" })).await;
+    assert_eq!((&instance["auth_type"], &instance["status"]), (&json!("oauth"), &json!("not_ready")));
+    (hub, provider)
+}
+
+/// The words of a row on `/ui/mcp`: pages draw them as they are, which a browser shows in `oauth/browser.rs`.
+async fn row(hub: &Hub, slug: &str) -> (Value, Value) {
+    let health = hub.get(&format!("/api/mcp/instances/{slug}")).await["health"].clone();
+    (health["summary"].clone(), health["action"]["label"].clone())
+}
+
+async fn status_after_oauth(_: Case) {
+    let (hub, _provider) = guarded().await;
+    assert_eq!(row(&hub, "w").await, (json!("Sign in to use"), json!("Sign in")));
+    // Ends with a 303 to `/ui/mcp`.
+    sign_in(&hub, "w").await;
+    assert_eq!(row(&hub, "w").await, (json!("Ready · 1 tool"), Value::Null));
+    assert_eq!(hub.get("/api/mcp/instances/w").await["status"], "ready");
+}
+
+async fn reconnect(case: Case) {
+    let (hub, provider) = guarded().await;
+    sign_in(&hub, "w").await;
+    let before = hub.get("/api/mcp/instances/w").await;
+    provider.set(|it| {
+        it.good.clear();
+        it.tokens =
+            [(400, json!({ "error": "invalid_grant", "error_description": "it was revoked" }))].into();
+    });
+    let refused = hub.call("mcp__w__whoami", json!({})).await;
+    assert_eq!(refused["message"], "`w` needs you to reconnect: it was revoked", "{refused}");
+    assert_eq!(hub.get("/api/mcp/instances/w").await["status"], case.given["status"]);
+    assert_eq!(row(&hub, "w").await, (json!("Sign-in expired"), json!("Reconnect")));
+    sign_in(&hub, "w").await;
+    let after = hub.get("/api/mcp/instances/w").await;
+    assert_eq!((&after["id"], &after["slug"]), (&before["id"], &before["slug"]));
+    assert_eq!((&after["status"], row(&hub, "w").await.0), (&json!("ready"), json!("Ready · 1 tool")));
+    assert!(hub.call("mcp__w__whoami", json!({})).await["content"][0]["text"].is_string());
+}
+
+async fn delete_unfinished(_: Case) {
+    let (hub, provider) = guarded().await;
+    let state = query(&connect(&hub, "w").await)["state"].clone();
+    // Nobody but its owner ends it, and a restart does not.
+    let hub = Hub::start_in(hub.stop().await).await;
+    assert_eq!(row(&hub, "w").await.1, "Sign in");
+    let (status, _) = hub.api(Method::DELETE, "/api/mcp/instances/w", Value::Null).await;
+    assert_eq!(status, 204);
+    let late = come_back(&hub, &[("state", &state), ("code", "a-code")]).await;
+    assert_eq!(late.status, 400);
+    assert!(late.text().contains("oauth.state-unknown"), "{}", late.text());
+    assert_eq!(provider.grants("authorization_code").len(), 0, "the code goes nowhere");
+}
+
+async fn own_page(_: Case) {
+    let server = fixture(Options::default()).await;
+    let team = Team::start().await;
+    let hub = &team.hub;
+    let people = [team.invite("zoe", "member").await, team.invite("yan", "member").await];
+    for (person, slug) in people.iter().zip(["zoes-own", "yans-own"]) {
+        person.add(hub, slug, &server.url()).await;
+    }
+    for (person, own, others) in [(&people[0], "zoes-own", "yans-own"), (&people[1], "yans-own", "zoes-own")]
+    {
+        assert_eq!(person.slugs(hub).await, [own]);
+        let page = person.ask(hub, Method::GET, "/ui/mcp", &[], "").await;
+        assert_eq!(page.status, 200);
+        // With the UI the page is the same for everybody and reads the list above.
+        let is_plain = page.text().contains("built without its web UI");
+        assert_eq!(page.text().contains(own), is_plain);
+        assert!(!page.text().contains(others));
+    }
+    assert_eq!(team.admin.slugs(hub).await, [""; 0]);
 }

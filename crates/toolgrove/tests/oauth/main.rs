@@ -5,6 +5,7 @@
 
 mod browser;
 mod crash;
+mod entered;
 mod flow;
 mod guarded;
 #[path = "../support/hub.rs"]

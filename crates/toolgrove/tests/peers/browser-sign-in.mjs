@@ -1,14 +1,14 @@
-// A person with a browser: opens the hub by its sign-in link, presses "Sign in" in the list of instances, signs in and
-// consents at the provider, and is back at the list.
+// A person with a browser: opens the hub by its sign-in link, presses a button in the list of instances, signs in and
+// consents at the provider, and is back at the list. Works on the built UI and on the plain page alike.
 //
-//   node browser-sign-in.mjs <sign-in link> <path to Chromium>
+//   node browser-sign-in.mjs <sign-in link> <path to Chromium> <words of the button>
 //
-// Prints {end, pages, visited, text} as JSON: the last address, how many windows there were, every origin on the way,
-// and what the list says in the end.
+// Prints {end, pages, visited, before, after} as JSON: the last address, how many windows there were, every origin on
+// the way, and what the list said before and says in the end.
 
 import { chromium } from "playwright-core";
 
-const [link, executablePath] = process.argv.slice(2);
+const [link, executablePath, words] = process.argv.slice(2);
 const hub = new URL(link).origin;
 
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
@@ -26,7 +26,12 @@ try {
 
   await page.goto(link);
   await page.goto(`${hub}/ui/mcp`);
-  await page.getByRole("button", { name: "Sign in" }).first().click();
+  const button = page.getByRole("button", { name: words, exact: true }).first();
+  await button.waitFor().catch(async (error) => {
+    throw new Error(`${page.url()} says: ${await page.locator("body").innerText()}`, { cause: error });
+  });
+  const before = await page.locator("body").innerText();
+  await button.click();
 
   await page.locator("input[name=login]").fill("ada");
   await page.locator("input[name=password]").fill("any");
@@ -34,9 +39,10 @@ try {
   await page.getByRole("button", { name: /continue/i }).click();
 
   await page.waitForURL(`${hub}/ui/mcp`);
-  await page.getByText("Ready").first().waitFor();
-  const text = await page.locator("body").innerText();
-  console.log(JSON.stringify({ end: page.url(), pages, visited, text }));
+  // The UI draws a status twice, for wide and for narrow screens.
+  await page.getByText("Ready").filter({ visible: true }).first().waitFor();
+  const after = await page.locator("body").innerText();
+  console.log(JSON.stringify({ end: page.url(), pages, visited, before, after }));
 } finally {
   await browser.close();
 }

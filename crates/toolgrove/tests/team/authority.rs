@@ -7,14 +7,7 @@ use toolgrove_fixture::{Era, Options};
 
 use crate::client::{BACK, Client, VERIFIER, hidden, nobody, post, register, sent_to, with};
 use crate::hub::{Hub, modern_request};
-use crate::team::{PASSWORD, Team, Visitor, fixture};
-
-/// Teams whose servers are on this machine.
-pub(crate) const HERE: &str = "[net]\nallow_private = [\"127.0.0.1\", \"localhost\"]\n";
-
-async fn team() -> Team {
-    Team::start_with(HERE).await
-}
+use crate::team::{HERE, PASSWORD, Team, Visitor, fixture};
 
 async fn status(visitor: &Visitor, hub: &Hub, path: &str) -> u16 {
     match path {
@@ -39,7 +32,7 @@ fn challenge(answer: &crate::hub::Answer) -> String {
 
 #[tokio::test]
 async fn the_metadata_says_where_to_go_and_not_what_is_there() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let server = fixture(Options::default()).await;
     admin.add(&hub, "mine", &server.url()).await;
     let base = &hub.url;
@@ -89,7 +82,7 @@ async fn the_metadata_says_where_to_go_and_not_what_is_there() {
 
 #[tokio::test]
 async fn with_a_public_address_the_metadata_names_it_whatever_the_proxy_says() {
-    let hub = Team::start_with(&format!("public_url = \"https://hub.example/\"\n{HERE}")).await.hub;
+    let hub = Team::start_with("public_url = \"https://hub.example/\"").await.hub;
     let document = nobody(&hub).get(&hub, "/.well-known/oauth-protected-resource/mcp").await;
     assert_eq!(document["resource"], "https://hub.example/mcp");
     assert_eq!(document["authorization_servers"], json!(["https://hub.example"]));
@@ -123,7 +116,7 @@ async fn a_solo_hub_has_no_authorization_server() {
 
 #[tokio::test]
 async fn who_is_refused_is_told_where_to_sign_in() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let server = fixture(Options::default()).await;
     admin.add(&hub, "mine", &server.url()).await;
     let document = |path: &str| format!("{}/.well-known/oauth-protected-resource{path}", hub.url);
@@ -147,7 +140,7 @@ async fn who_is_refused_is_told_where_to_sign_in() {
 
 #[tokio::test]
 async fn a_person_allows_a_client_and_it_calls_their_tools() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let server = fixture(Options::default()).await;
     admin.add(&hub, "mine", &server.url()).await;
     let client =
@@ -208,7 +201,7 @@ async fn a_person_allows_a_client_and_it_calls_their_tools() {
 
 #[tokio::test]
 async fn a_person_may_say_no() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let client = Client::registered(&hub).await;
     let answer =
         client.decided(&hub, &admin, &client.request(&[]), &[("decision", "deny"), ("which", "all")]).await;
@@ -222,7 +215,7 @@ async fn a_person_may_say_no() {
 
 #[tokio::test]
 async fn who_is_not_signed_in_does_that_first_and_comes_back() {
-    let Team { hub, .. } = team().await;
+    let Team { hub, .. } = Team::start().await;
     let client = Client::registered(&hub).await;
     let path = client.request(&[]);
     let sent = nobody(&hub).ask(&hub, Method::GET, &path, &[], "").await;
@@ -244,7 +237,7 @@ async fn who_is_not_signed_in_does_that_first_and_comes_back() {
 
 #[tokio::test]
 async fn a_request_that_names_no_known_client_or_address_goes_nowhere() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let client = Client::registered(&hub).await;
     let site = Client::with(&hub, json!({ "redirect_uris": ["https://app.example/cb"] })).await;
     for (path, sentence) in [
@@ -295,7 +288,7 @@ async fn hidden_token(hub: &Hub, person: &Visitor, client: &Client) -> String {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_known_clients_request_is_told_to_the_client() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let client = Client::registered(&hub).await;
     let other = "https://other.example/mcp";
     let api = format!("{}/api", hub.url);
@@ -327,7 +320,7 @@ async fn what_is_wrong_with_a_known_clients_request_is_told_to_the_client() {
 
 #[tokio::test]
 async fn a_code_is_good_once_for_its_client_its_address_and_its_verifier() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let (client, other) = (Client::registered(&hub).await, Client::registered(&hub).await);
     let wrong_verifier = "another-verifier-that-is-long-enough-for-everybody";
     let foreign = format!("{}/mcp/i/other", hub.url);
@@ -367,7 +360,7 @@ async fn a_code_is_good_once_for_its_client_its_address_and_its_verifier() {
 
 #[tokio::test]
 async fn a_code_that_comes_twice_ends_what_it_gave() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let client = Client::registered(&hub).await;
     let given = client.code(&hub, &admin, &[]).await;
     let (_, tokens) = client.trade_code(&hub, &given).await;
@@ -382,7 +375,7 @@ async fn a_code_that_comes_twice_ends_what_it_gave() {
 
 #[tokio::test]
 async fn of_ten_who_trade_one_code_at_once_nobody_keeps_anything() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let client = Client::registered(&hub).await;
     let given = client.code(&hub, &admin, &[]).await;
     let all = futures::future::join_all((0..10).map(|_| client.trade_code(&hub, &given))).await;
@@ -394,7 +387,7 @@ async fn of_ten_who_trade_one_code_at_once_nobody_keeps_anything() {
 
 #[tokio::test]
 async fn a_refresh_token_is_good_once_and_ends_everything_when_it_comes_again() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let (client, other) = (Client::registered(&hub).await, Client::registered(&hub).await);
     let first = client.tokens(&hub, &admin, &[]).await;
     assert_eq!(other.refresh(&hub, &first).await.1["error"], "invalid_grant", "another client's");
@@ -438,7 +431,7 @@ async fn a_refresh_token_is_good_once_and_ends_everything_when_it_comes_again() 
 
 #[tokio::test]
 async fn a_token_opens_the_resource_it_is_for_and_is_read_from_its_header_only() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let server = fixture(Options::default()).await;
     for slug in ["one", "two"] {
         admin.add(&hub, slug, &server.url()).await;
@@ -478,7 +471,7 @@ async fn a_token_opens_the_resource_it_is_for_and_is_read_from_its_header_only()
 
 #[tokio::test]
 async fn a_client_that_lacks_a_scope_is_told_all_it_needs_and_never_has_a_persons_role() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let client = Client::registered(&hub).await;
     let whole = [("resource", hub.url.as_str())];
     let tokens = client.tokens(&hub, &admin, &whole).await;
@@ -499,14 +492,14 @@ async fn a_client_that_lacks_a_scope_is_told_all_it_needs_and_never_has_a_person
 
     let tokens = client.tokens(&hub, &admin, &[whole[0], ("scope", "mcp api")]).await;
     let connected = with(&hub, &tokens);
-    assert_eq!(connected.get(&hub, "/api/status").await["person"]["role"], "member");
+    assert_eq!(connected.get(&hub, "/api/status").await["me"]["role"], "member");
     for (method, path, status, code) in [
         (Method::GET, "/api/people", 403, "auth.role"),
         (Method::GET, "/api/tokens", 403, "auth.token"),
         (Method::POST, "/api/tokens", 403, "auth.token"),
         (Method::GET, "/api/oauth/clients", 403, "auth.token"),
         (Method::DELETE, "/api/oauth/clients/x", 403, "auth.token"),
-        (Method::GET, "/api/oauth/known", 403, "auth.token"),
+        (Method::GET, "/api/oauth/known", 403, "auth.role"),
     ] {
         let (found, body) = connected.api(&hub, method, path, Value::Null).await;
         assert_eq!((found, &body["code"]), (status, &json!(code)), "{path}");
@@ -515,7 +508,7 @@ async fn a_client_that_lacks_a_scope_is_told_all_it_needs_and_never_has_a_person
 
 #[tokio::test]
 async fn a_client_uses_the_instances_it_was_granted_and_the_choice_is_offered_again() {
-    let team = team().await;
+    let team = Team::start().await;
     let (hub, admin, ben) = (&team.hub, &team.admin, team.invite("ben", "member").await);
     let server = fixture(Options::default()).await;
     let one = admin.add(hub, "one", &server.url()).await;
@@ -578,7 +571,7 @@ async fn a_client_uses_the_instances_it_was_granted_and_the_choice_is_offered_ag
 
 #[tokio::test]
 async fn only_the_persons_own_page_decides() {
-    let team = team().await;
+    let team = Team::start().await;
     let (hub, admin, ben) = (&team.hub, &team.admin, team.invite("ben", "member").await);
     let client = Client::registered(hub).await;
     let page = admin.ask(hub, Method::GET, &client.request(&[]), &[], "").await;
@@ -620,7 +613,7 @@ async fn only_the_persons_own_page_decides() {
 
 #[tokio::test]
 async fn clients_register_within_bounds_and_prove_themselves_as_they_said() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let answer = register(
         &hub,
         json!({ "redirect_uris": [BACK, "cursor://x/cb"], "client_name": "Ed", "logo_uri": "https://x/y" }),
@@ -684,7 +677,7 @@ fn basic(id: &str, secret: &str) -> String {
 
 #[tokio::test]
 async fn a_client_that_is_locked_out_ends_at_once_with_everything_it_runs() {
-    let team = team().await;
+    let team = Team::start().await;
     let (hub, admin, ben) = (&team.hub, &team.admin, team.invite("ben", "member").await);
     let server = fixture(Options { era: Era::Legacy, ..Options::default() }).await;
     admin.add(hub, "s", &server.url()).await;
@@ -707,7 +700,7 @@ async fn a_client_that_is_locked_out_ends_at_once_with_everything_it_runs() {
     assert_eq!(status(&with(hub, &renewed), hub, "/mcp").await, 200);
 
     for (visitor, expected) in
-        [(&ben, 404), (&nobody(hub), 401), (&connected, 403), (admin, 204), (admin, 404)]
+        [(&ben, 404), (&nobody(hub), 401), (&with(hub, &renewed), 401), (admin, 204), (admin, 404)]
     {
         let path = format!("/api/oauth/clients/{id}");
         assert_eq!(visitor.api(hub, Method::DELETE, &path, Value::Null).await.0, expected);
@@ -720,7 +713,7 @@ async fn a_client_that_is_locked_out_ends_at_once_with_everything_it_runs() {
 
 #[tokio::test]
 async fn a_client_may_leave_by_itself() {
-    let Team { hub, admin } = team().await;
+    let Team { hub, admin } = Team::start().await;
     let (client, other) = (Client::registered(&hub).await, Client::registered(&hub).await);
     for kind in ["access_token", "refresh_token"] {
         let tokens = client.tokens(&hub, &admin, &[]).await;
@@ -739,7 +732,7 @@ async fn a_client_may_leave_by_itself() {
 
 #[tokio::test]
 async fn admins_see_the_clients_and_remove_one_with_all_its_connections() {
-    let team = team().await;
+    let team = Team::start().await;
     let (hub, admin, ben) = (&team.hub, &team.admin, team.invite("ben", "member").await);
     let client = Client::registered(hub).await;
     let tokens = client.tokens(hub, &ben, &[]).await;

@@ -10,11 +10,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use toolgrove_fixture::Options;
 
-use crate::authority::HERE;
 use crate::client::{BACK, Client, sent_to};
 use crate::documents::Site;
 use crate::hub::{Answer, Hub};
-use crate::team::{PASSWORD, Team, Visitor, fixture};
+use crate::team::{HERE, PASSWORD, Team, Visitor, fixture};
 use crate::third::{node, python, variable};
 
 const CALL: [&str; 2] = ["mcp__mine__echo", r#"{"text":"hi"}"#];
@@ -170,7 +169,7 @@ async fn the_python_client_signs_in_with_a_secret() {
 
 #[tokio::test]
 async fn a_real_browser_signs_in_allows_one_instance_and_is_sent_back() {
-    let Team { hub, admin } = Team::start_with(HERE).await;
+    let Team { hub, admin } = Team::start().await;
     let server = fixture(Options::default()).await;
     for slug in ["mine", "other"] {
         admin.add(&hub, slug, &server.url()).await;
@@ -205,7 +204,7 @@ async fn a_real_browser_signs_in_allows_one_instance_and_is_sent_back() {
 
 #[tokio::test]
 async fn the_conformance_suite_finds_nothing_wrong() {
-    let Team { hub, admin } = Team::start_with(HERE).await;
+    let Team { hub, admin } = Team::start().await;
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let callback = format!("http://127.0.0.1:{port}/callback");
     let client =

@@ -76,7 +76,7 @@ fn arrived(answer: &Answer) -> Visitor {
 
 async fn who(hub: &Hub, answer: &Answer) -> Value {
     assert_eq!(answer.status, 303, "{}", answer.text());
-    arrived(answer).get(hub, "/api/status").await["person"].clone()
+    arrived(answer).get(hub, "/api/status").await["me"].clone()
 }
 
 async fn invite(team: &Team, email: &str) -> String {

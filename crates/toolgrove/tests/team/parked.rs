@@ -10,8 +10,8 @@ use crate::team::{Team, Visitor, fixture};
 /// A call of somebody who can be asked for a form.
 async fn call(hub: &Hub, visitor: &Visitor, more: &Value) -> Value {
     let mut params = json!({
-        "name": "mcp__s__test_elicitation",
-        "arguments": { "message": "Who?" },
+        "name": "mcp__s__test_input_required_result_request_state",
+        "arguments": {},
         "_meta": { "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } } },
     });
     for (key, value) in more.as_object().unwrap() {
@@ -35,7 +35,7 @@ async fn a_state_of_one_caller_is_worth_nothing_to_another() {
         let asked = call(hub, ada, &json!({})).await;
         assert_eq!(asked["resultType"], "input_required", "{era:?}: {asked}");
         let key = asked["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
-        let answer = json!({ "action": "accept", "content": { "username": "ada", "email": "a@b" } });
+        let answer = json!({ "action": "accept", "content": { "ok": true } });
         let back = json!({ "requestState": asked["requestState"], "inputResponses": { key: answer } });
         let refusal = json!({ "code": -32602, "message": "requestState is not valid for this request" });
         for (who, visitor) in [("another person", &bob), ("another caller of the same person", &token)] {
@@ -65,8 +65,15 @@ async fn a_parked_call_ends_with_the_token_that_made_it() {
     assert_eq!(token.get(hub, "/api/status").await["parked"], 1);
     ada.api(hub, Method::DELETE, &format!("/api/tokens/{id}"), Value::Null).await;
     let began = std::time::Instant::now();
-    while server.cancelled() == 0 {
-        assert!(began.elapsed() < crate::hub::PATIENCE, "the server hears that nobody waits any more");
+    loop {
+        let calls = ada.get(hub, "/api/calls").await;
+        if calls[0]["outcome"] == "cancelled" && calls[0]["token_id"] == id.as_str() {
+            break;
+        }
+        assert!(
+            began.elapsed() < crate::hub::PATIENCE,
+            "nobody waits any more, and the log says so: {calls}"
+        );
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
 }

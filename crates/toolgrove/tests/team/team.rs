@@ -84,9 +84,12 @@ impl Team {
     }
 }
 
-/// A team's configuration that lets it use servers on this machine. Tables come last.
+/// Lets a team use servers on this machine.
+pub(crate) const HERE: &str = "[net]\nallow_private = [\"127.0.0.1\", \"localhost\"]\n";
+
+/// A team's configuration with that. Tables come last.
 pub(crate) fn team_config(settings: &str) -> String {
-    format!("mode = \"team\"\n{settings}\n[net]\nallow_private = [\"127.0.0.1\"]\n")
+    format!("mode = \"team\"\n{settings}\n{HERE}")
 }
 
 /// The link that a team's hub without an admin prints.
