@@ -8,4 +8,8 @@ export default defineConfig({
   expect: { timeout: 15_000 },
   reporter: [["list"]],
   outputDir: "test-results",
+  projects: [
+    { name: "attached", testIgnore: "idle.spec.ts" },
+    { name: "idle", testMatch: "idle.spec.ts" },
+  ],
 });

@@ -21,9 +21,10 @@ export class Hub {
   readonly codes = new Set<string>();
   readonly tokens = new Map<string, string>();
   /** The token of the endpoint file, which makes any profile known. */
-  readonly endpointToken = randomBytes(32).toString("hex");
+  endpointToken = randomBytes(32).toString("hex");
   /** Sockets that got through the handshake, ever. */
   welcomes = 0;
+  protocol = 1;
   pingSeconds = 20;
   maxMessageBytes = 10_000_000;
   /** Answers to what pages ask. */
@@ -66,6 +67,11 @@ export class Hub {
     const code = randomBytes(10).toString("hex");
     this.codes.add(code);
     return code;
+  }
+
+  /** Has the host's token no longer count. */
+  forgetEndpoint(): void {
+    this.endpointToken = randomBytes(32).toString("hex");
   }
 
   send(message: Json): void {
@@ -113,7 +119,11 @@ export class Hub {
       if (this.#socket === socket) this.#socket = undefined;
     });
     socket.send(
-      JSON.stringify({ jsonrpc: "2.0", method: "hub/challenge", params: { nonce: hubNonce, protocol: 1 } }),
+      JSON.stringify({
+        jsonrpc: "2.0",
+        method: "hub/challenge",
+        params: { nonce: hubNonce, protocol: this.protocol },
+      }),
     );
   }
 

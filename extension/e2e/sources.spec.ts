@@ -54,3 +54,12 @@ for (const native of [true, false]) {
     });
   });
 }
+
+test("the example of the documentation works, cache and all", async ({ hub, web, open }) => {
+  const { registered } = await open(web.at("/sdk"));
+  expect(registered.extensions.sources).toEqual({ addToCart: "channel" });
+  expect(registered.tools).toMatchObject([
+    { name: "addToCart", annotations: { cache: true }, inputSchema: { required: ["product"] } },
+  ]);
+  expect(text(await hub.call(registered, "addToCart", { product: "milk" }))).toBe("2 products in the cart");
+});

@@ -92,16 +92,19 @@ class PageProxy {
     return merge(this.#native ? [this.#native, ...sources] : sources);
   }
 
-  /** First lists are partial and pages change in bursts, so a report waits a little. */
+  /** First lists are partial and pages change in bursts, so a report waits a little; not where it would be long. */
   #changed(): void {
     if (!this.isRunning) return;
-    const wait = this.#sent === undefined ? FIRST_REPORT : REPORT;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      const hasPort = this.#sent !== undefined;
-      if (hasPort) this.#report();
-      else if (this.#offer().tools.length > 0) this.#link.open();
-    }, wait);
+    const isFirst = this.#sent === undefined;
+    if (isFirst && document.hidden) return this.#tell();
+    this.#timer ??= setTimeout(() => this.#tell(), isFirst ? FIRST_REPORT : REPORT);
+  }
+
+  #tell(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#sent !== undefined) this.#report();
+    else if (this.#offer().tools.length > 0) this.#link.open();
   }
 
   /** Tells the worker, if there is something new to tell. */

@@ -17,6 +17,7 @@ export type LinkEnds = {
   ended: () => void;
 };
 
+/** A port that is opened when there is something to say, and again when it was lost. */
 export class Link {
   #port: chrome.runtime.Port | undefined;
 

@@ -32,6 +32,7 @@ type Around = {
 
 const REPORT_EVERY = 200;
 
+/** The pages of this browser by tab, and every call and question that is under way in them. */
 export class Pages {
   readonly #pages = new Map<number, Page>();
   readonly #calls = new Map<string, Page>();

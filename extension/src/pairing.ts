@@ -99,7 +99,7 @@ export async function identity(): Promise<Identity> {
 
 /** `Chromium/156` of a user agent that says much more. */
 export function browserName(userAgent: string): string {
-  const found = /\b(Edg|OPR|Chrome)\/(\d+)/g;
+  const found = /(Edg|OPR|Chrome)\/(\d+)/g;
   const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", Chrome: "Chromium" };
   const all = [...userAgent.matchAll(found)];
   const it = all.find(([, name]) => name !== "Chrome") ?? all[0];

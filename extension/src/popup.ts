@@ -9,10 +9,12 @@ const STATES: Record<SocketState, { level: "ok" | "warn" | "bad" | "off"; text: 
   connecting: { level: "off", text: "Looking for the hub" },
   lost: { level: "warn", text: "The hub is not running" },
   unpaired: { level: "off", text: "Not paired" },
-  refused: { level: "bad", text: "The hub does not know this browser" },
+  refused: { level: "bad", text: "Unknown to the hub" },
   outdated: { level: "bad", text: "Update the extension" },
   impostor: { level: "bad", text: "This is not your hub" },
 };
+
+const REFUSED = "the code is used or too old, or the hub has ended the pairing";
 
 const port = chrome.runtime.connect({ name: POPUP_PORT });
 const send = (command: Command) => port.postMessage(command);
@@ -32,8 +34,10 @@ async function tabInFront(): Promise<number | undefined> {
 }
 
 function draw(next: View): void {
+  const isNews = next.state !== view?.state;
   view = next;
   drawState(next);
+  if (isNews) say(next.state === "refused" ? REFUSED : "");
   drawHere(next);
   drawSites(next);
 }
@@ -46,8 +50,6 @@ function drawState({ state, hub }: View): void {
   const isPaired = state !== "unpaired" && state !== "refused";
   element("pair").hidden = isPaired;
   element("forget").hidden = state === "unpaired";
-  if (state === "open") say("");
-  else if (state === "refused") say("the hub refused: the code is used or too old, or the pairing was ended");
 }
 
 function drawHere({ tab }: View): void {

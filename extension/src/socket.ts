@@ -47,6 +47,7 @@ type Phase =
   | { at: "welcome"; ownNonce: string; hubNonce: string }
   | { at: "open"; welcome: Welcome };
 
+/** A socket that is there whenever the hub is. */
 export class HubSocket {
   #state: SocketState = "unpaired";
   #socket: WebSocket | undefined;

@@ -29,6 +29,7 @@ export type Around = {
 
 type Waiting = { resolve: (result: unknown) => void; reject: (error: Error) => void; running?: Running };
 
+/** One channel of a window and the server at its other end, if there is one. */
 export class Channel implements PageSource {
   tools: Tool[] = [];
   readonly #prefix = `toolgrove-${crypto.randomUUID()}`;
