@@ -9,7 +9,8 @@ export default defineConfig({
   reporter: [["list"]],
   outputDir: "test-results",
   projects: [
-    { name: "attached", testIgnore: "idle.spec.ts" },
+    { name: "attached", testIgnore: ["idle.spec.ts", "pictures.spec.ts"] },
+    { name: "pictures", testMatch: "pictures.spec.ts" },
     { name: "idle", testMatch: "idle.spec.ts" },
   ],
 });

@@ -1,7 +1,7 @@
 /**
  * What a person shares. The browser's own grants are the list, so what its settings show is true; only where a grant
  * covers more than one site is there a list of those that were stopped. Private tabs are never covered: each is shared
- * on its own, and forgotten with the session.
+ * on its own, by the click that opened the popup over it, and leaves no grant behind.
  */
 
 import { patternOf, siteOf } from "./address";
@@ -21,8 +21,9 @@ export async function isSiteShared(site: string | undefined): Promise<boolean> {
 
 /** Whether a tab that shows this page is shared. */
 export async function isTabShared(tab: chrome.tabs.Tab, url: string | undefined): Promise<boolean> {
-  if (tab.incognito && !(await privateTabs()).includes(tab.id ?? -1)) return false;
-  return isSiteShared(siteOf(url));
+  const site = siteOf(url);
+  if (tab.incognito) return site !== undefined && (await privateTabs()).includes(tab.id ?? -1);
+  return isSiteShared(site);
 }
 
 /** Shares a site that the browser lets us see. */

@@ -122,9 +122,8 @@ async function request(grant: chrome.permissions.Permissions): Promise<boolean> 
 function toggleHere(): void {
   const { site, tabId, isShared, isPrivate } = view?.tab ?? {};
   if (!site || tabId === undefined) return;
-  if (isPrivate) send({ type: isShared ? "stop-tab" : "share-tab", tabId });
-  if (isShared && !isPrivate) return send({ type: "stop", site });
-  if (isShared) return;
+  if (isPrivate) return send({ type: isShared ? "stop-tab" : "share-tab", tabId });
+  if (isShared) return send({ type: "stop", site });
   send({ type: "share", site });
   void request({ origins: [patternOf(site)] });
 }

@@ -75,6 +75,22 @@ it("both ends prove themselves, then speak", async () => {
   );
 });
 
+it("patience is for the handshake, not for what follows", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { socket, closed } = connect();
+  const open = hub.next((it) => it.method === "browser/pong");
+  await socket.connect();
+  while (!socket.send({ method: "browser/pong", params: { t: 1 } })) await new Promise(setImmediate);
+  await open;
+  vi.advanceTimersByTime(60_000);
+  const later = hub.next((it) => it.method === "browser/pong");
+  socket.send({ method: "browser/pong", params: { t: 2 } });
+  await later;
+  expect(closed).not.toHaveBeenCalled();
+  expect(socket.state).toBe("open");
+  vi.useRealTimers();
+});
+
 it("without a pairing there is nothing to do", async () => {
   const { socket, become } = connect(() => undefined);
   await socket.connect();

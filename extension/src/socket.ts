@@ -110,7 +110,9 @@ export class HubSocket {
     const socket = new this.Socket(`${endpoint.hub}/tabs`, SUBPROTOCOL);
     this.#socket = socket;
     this.#phase = { at: "challenge" };
-    const patience = setTimeout(() => socket.close(), PATIENCE);
+    const patience = setTimeout(() => {
+      if (this.#socket === socket && this.#phase.at !== "open") socket.close();
+    }, PATIENCE);
     // One message after the other: a welcome is checked before what follows it is read.
     let queue = Promise.resolve();
     socket.onmessage = ({ data }) => {

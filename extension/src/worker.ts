@@ -110,7 +110,6 @@ function meetPage(port: chrome.runtime.Port): void {
     isClosed = true;
     withPage((page) => pages.remove(page));
   });
-  void socket.connect();
 }
 
 /** Who connects, as the browser says; nobody if that is not shared. */
