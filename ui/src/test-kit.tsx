@@ -64,6 +64,7 @@ export const STATUS: HubStatus = {
   parked: 0,
   me: { id: "p", name: "Ada", email: null, role: "admin" },
   endpoint: "http://127.0.0.1:7430/mcp",
+  workspaces: [],
   checklist: { server: true, client: false, call: false },
 };
 
@@ -76,6 +77,7 @@ export const instance = (slug: string, more: Partial<Instance> = {}): Instance =
   description: "",
   enabled: true,
   transport: "streamable_http",
+  kind: "external",
   auth_type: "public",
   status: "ready",
   health: { level: "ok", state: "ready", summary: "Ready · 1 tool" },
@@ -84,6 +86,7 @@ export const instance = (slug: string, more: Partial<Instance> = {}): Instance =
   tools_off: 0,
   age_s: 3,
   problems: [],
+  last_call: null,
   ...more,
 });
 
@@ -100,6 +103,8 @@ export const tool = (name: string, slug: string, more: Partial<Tool> = {}): Tool
 export const whole = (slug: string, tools: Tool[], more: Partial<WholeInstance> = {}): WholeInstance => ({
   ...instance(slug, { tools: tools.length }),
   era: null,
+  auth_config_id: null,
+  credentials: [],
   tool_list: tools,
   ...more,
 });

@@ -1,12 +1,13 @@
 //! How an instance shows a server who it is. The admin of a server names the places, each person gives the values.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::import::check_header;
 use crate::{Error, Secret};
 
 /// The three ways.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthType {
     #[default]
@@ -31,15 +32,16 @@ impl AuthType {
 }
 
 /// Where a value stands in a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "lowercase")]
+#[ts(rename = "AuthPlace")]
 pub enum Place {
     Header,
     Query,
 }
 
 /// One named place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct AuthEntry {
     #[serde(rename = "in")]

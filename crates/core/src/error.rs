@@ -391,6 +391,6 @@ pub struct Problem {
     #[ts(optional)]
     pub hint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[ts(optional, type = "unknown")]
+    #[ts(optional, type = "Json")]
     pub data: Option<serde_json::Value>,
 }

@@ -13,6 +13,7 @@ pub mod oauth;
 pub mod people;
 pub mod preview;
 pub mod registry;
+pub mod seen;
 pub mod servers;
 pub mod status;
 pub mod text;

@@ -100,6 +100,7 @@ pub fn app(state: Arc<App>) -> Router {
             get(api::people::one).patch(api::people::change).delete(api::people::remove),
         )
         .route("/api/people/{id}/invite", post(api::people::invite_again))
+        .route("/api/people/{id}/catalog", get(api::seen::catalog))
         .route("/api/admin/log", get(api::people::log))
         .route("/api/tokens", get(api::tokens::list).post(api::tokens::add))
         .route("/api/tokens/{id}", delete(api::tokens::revoke))

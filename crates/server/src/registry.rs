@@ -27,7 +27,7 @@ use toolgrove_wire::Raw;
 use uuid::Uuid;
 
 pub use files::{Declared, Keep, sync_declared, sync_shared};
-pub use paste::{Added, Imported, Paste};
+pub use paste::{Added, ImportStep, Imported, OnStep, Paste};
 
 use crate::App;
 use crate::memory::LISTS;

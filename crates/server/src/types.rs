@@ -6,18 +6,25 @@ use toolgrove_core::error::Problem;
 use toolgrove_core::health::{Action, ActionKind, Health, LastCall, Level, State, Status};
 use toolgrove_core::import::Failed;
 use toolgrove_core::instance::{Era, Verdict};
-use toolgrove_core::{CallEnd, offer};
+use toolgrove_core::{CallEnd, auth, offer};
+use toolgrove_store::AdminNote;
+use toolgrove_upstream::doctor;
 use ts_rs::{Config, TS};
 
-use crate::api::{account, calls, instances, people, registry, servers, status, tokens, workspaces};
+use crate::api::{
+    account, auth_configs, calls, connect, instances, oauth, people, preview, registry, seen, servers,
+    status, tokens, workspaces,
+};
 use crate::live::LiveEvent;
-use crate::registry::{Added, Imported};
+use crate::registry::auth::NamedValue;
+use crate::registry::{Added, ImportStep, Imported};
 
 /// Every type, one after the other.
 pub fn typescript() -> String {
     // Times and sizes stay far below what a number holds exactly.
     let config = Config::new().with_large_int("number");
-    let mut text = String::from("// Written by `cargo xtask types`; do not edit.\n");
+    let mut text = String::from("// Written by `cargo xtask types`; do not edit.\n\n");
+    text.push_str("import type { Json } from \"@/lib/json\";\n");
     macro_rules! write {
         ($($type:ty),* $(,)?) => {$(
             text.push('\n');
@@ -67,6 +74,25 @@ pub fn typescript() -> String {
         Imported,
         Added,
         Failed,
+        ImportStep,
+        doctor::Step,
+        instances::Diagnosis,
+        instances::LogLines,
+        NamedValue,
+        auth::AuthType,
+        auth::Place,
+        auth::AuthEntry,
+        auth_configs::AuthConfig,
+        auth_configs::EnteredClient,
+        preview::Preview,
+        preview::PreviewList,
+        preview::PublicName,
+        connect::SignIn,
+        workspaces::Member,
+        seen::SeenTool,
+        AdminNote,
+        oauth::Connected,
+        oauth::Known,
         calls::Call,
         calls::CallDetail,
         calls::Part,
@@ -92,7 +118,8 @@ mod tests {
         let is_code = |line: &&str| !["/", " *"].iter().any(|it| line.starts_with(it));
         let code: String = text.lines().filter(is_code).collect();
         for word in code.split(|it: char| !it.is_ascii_alphanumeric()) {
-            let is_type = word.starts_with(|it: char| it.is_ascii_uppercase()) && word != "Array";
+            let is_type =
+                word.starts_with(|it: char| it.is_ascii_uppercase()) && !["Array", "Json"].contains(&word);
             assert!(!is_type || code.contains(&format!("export type {word} =")), "{word} in:\n{text}");
         }
     }

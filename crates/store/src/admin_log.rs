@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value as Json;
+use ts_rs::TS;
 use uuid::Uuid;
 
 use crate::cell::Row;
@@ -10,7 +11,7 @@ use crate::error::Result;
 use crate::{Store, now};
 
 /// One change somebody made.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, TS)]
 pub struct AdminNote {
     pub id: Uuid,
     pub at: i64,
@@ -20,6 +21,7 @@ pub struct AdminNote {
     /// A dotted verb, such as `server.add`.
     pub action: String,
     pub subject: String,
+    #[ts(type = "Json")]
     pub detail: Option<Json>,
 }
 

@@ -69,6 +69,9 @@ pub(crate) struct Serve {
     /// The tool names that lists show
     #[arg(long, value_enum)]
     pub(crate) names: Option<Names>,
+    /// Add a few invented servers, one of them with a bad day, so that there is something to see
+    #[arg(long)]
+    pub(crate) demo: bool,
 }
 
 #[derive(Debug, clap::Args)]

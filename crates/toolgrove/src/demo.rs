@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolgrove_core::Error;
+use toolgrove_core::call::Caller;
 use toolgrove_server::App;
 use toolgrove_server::registry::Paste;
-use toolgrove_server::registry::rows::Owner;
 
 use self::peer::{Fault, Job, Peer};
 use crate::failure::Failure;
@@ -150,9 +150,10 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
 /// Adds whatever of the demo is not there. What a person has changed since stays as it is.
 pub(crate) async fn seed(app: &Arc<App>) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::io("cannot find this program", &error))?;
-    let owner = app.gate.owner();
-    let workspace = app.home(&owner).await?;
-    let owner = Owner { person: owner.person, workspace, origin: "paste".into() };
+    let Some(owner) = app.gate.solo() else {
+        return Err(Failure::usage("`--demo` is for a hub with one person")
+            .hint("set `mode = \"solo\"`, or try it in an empty folder with `TOOLGROVE_CONFIG` and `TOOLGROVE_DATA`"));
+    };
     let entry = |args: &[&str]| json!({ "command": program, "args": args });
     let mut servers = serde_json::Map::new();
     for show in Show::ALL {
@@ -165,12 +166,12 @@ pub(crate) async fn seed(app: &Arc<App>) -> Result<(), Failure> {
     let mut off = entry(&[SERVER, "files"]);
     off["disabled"] = true.into();
     servers.insert("archive".into(), off);
-    add(app, &owner, servers, Known::Stays).await?;
+    add(app, owner, servers, Known::Stays).await?;
 
     // Its port is another one each time.
     let url = notes::start().await.map_err(|error| Failure::io("cannot start the demo's server", &error))?;
     let servers = serde_json::Map::from_iter([("notes".to_owned(), json!({ "url": url }))]);
-    add(app, &owner, servers, Known::IsUpdated).await
+    add(app, owner, servers, Known::IsUpdated).await
 }
 
 /// What becomes of a server that is there already.
@@ -182,7 +183,7 @@ enum Known {
 
 async fn add(
     app: &Arc<App>,
-    owner: &Owner,
+    owner: &Caller,
     mut servers: serde_json::Map<String, Value>,
     known: Known,
 ) -> Result<(), Failure> {
@@ -195,7 +196,8 @@ async fn add(
     }
     let text = Value::Object(servers).to_string();
     let paste = Paste { text, save_anyway: true, replace: known == Known::IsUpdated };
-    let imported = app.import(owner, &paste).await?;
+    let workspace = app.home(owner).await?;
+    let imported = app.import(owner, &workspace, &paste, None).await?;
     match imported.message_error {
         Some(problem) => Err(Error::Internal(problem).into()),
         None => Ok(()),

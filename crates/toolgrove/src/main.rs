@@ -4,6 +4,7 @@ mod api;
 mod args;
 mod commands;
 mod declared;
+mod demo;
 mod failure;
 mod forward;
 mod given;
@@ -30,8 +31,12 @@ use self::printer::Printer;
 fn main() -> ExitCode {
     // A shepherd is started once per server: it must cost nothing, so it comes before everything else.
     let mut argv = std::env::args_os().skip(1);
-    if argv.next().is_some_and(|it| it == start::SHEPHERD) {
-        return toolgrove_upstream::shepherd::run(argv.collect::<Vec<OsString>>());
+    match argv.next() {
+        Some(it) if it == start::SHEPHERD => {
+            return toolgrove_upstream::shepherd::run(argv.collect::<Vec<OsString>>());
+        }
+        Some(it) if it == demo::SERVER => return demo::run(&argv.collect::<Vec<OsString>>()),
+        _ => {}
     }
     let args = match Args::try_parse() {
         Ok(args) => args,

@@ -12,6 +12,7 @@ use toolgrove_core::call::Discovery;
 use toolgrove_core::event::ListKind;
 use toolgrove_core::instance::{Command, Era, Instance, Transport};
 use tower_service::Service;
+use ts_rs::TS;
 use url::Url;
 
 use crate::Pool;
@@ -20,7 +21,8 @@ use crate::web::{Dial, NOT_PUBLIC, cause};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step, how it went, and how long it took.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(rename = "DoctorStep")]
 pub struct Step {
     pub name: &'static str,
     pub ok: bool,

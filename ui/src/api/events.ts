@@ -58,8 +58,7 @@ export function apply(client: QueryClient, event: LiveEvent): void {
       dropInstance(client, event.id);
       return;
     case "registry":
-      if (event.rows) client.setQueryData(registryQuery.queryKey, event.rows);
-      else void client.invalidateQueries({ queryKey: registryQuery.queryKey, exact: true });
+      client.setQueryData(registryQuery.queryKey, event.rows);
       return;
     case "list":
       void client.invalidateQueries({

@@ -2,7 +2,7 @@
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { sseEvents } from "@/lib/sse";
-import { ask, patch, post, remove } from "./http";
+import { ask, patch, post, Refused, remove } from "./http";
 import { dropInstance, dropServer, putInstance, putServer, upsert } from "./patch";
 import {
   authConfigsQuery,
@@ -17,12 +17,15 @@ import type {
   AuthEntry,
   Diagnosis,
   Imported,
+  ImportStep,
+  Invite,
   Invited,
   Member,
   NewToken,
   Permission,
   PersonRow,
   Preview,
+  Problem,
   Role,
   Server,
   Step,
@@ -123,9 +126,10 @@ async function importServers(body: ImportBody, onStep: OnStep): Promise<Imported
   }
   for await (const { event, data } of sseEvents(response.body)) {
     if (event === "step") {
-      const { server, step } = JSON.parse(data) as { server: string; step: Step };
+      const { server, step } = JSON.parse(data) as ImportStep;
       onStep(server, step);
     } else if (event === "done") return JSON.parse(data) as Imported;
+    else if (event === "error") throw new Refused(JSON.parse(data) as Problem);
   }
   throw new Error("the hub went away before the import ended");
 }
@@ -229,7 +233,7 @@ export function useInvite() {
 }
 
 export function useInviteAgain(id: string) {
-  return useMutation({ mutationFn: () => post<Invited>(`/api/people/${id}/invite`) });
+  return useMutation({ mutationFn: () => post<Invite>(`/api/people/${id}/invite`) });
 }
 
 export function useChangePerson(id: string) {

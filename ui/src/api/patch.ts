@@ -2,7 +2,7 @@
 
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
 import { callsQuery, instancesQuery, isHollow, registryQuery, serversQuery } from "./queries";
-import type { CallRecord, Instance, LogLines, RegistryEntry, Server, WholeInstance } from "./types";
+import type { CallRecord, Instance, RegistryEntry, Server, WholeInstance } from "./types";
 
 /** An instance that was added or changed, whole or as a row. */
 export function putInstance(client: QueryClient, instance: Instance | WholeInstance): void {
@@ -26,7 +26,7 @@ export function putInstance(client: QueryClient, instance: Instance | WholeInsta
 
 function rowOf(instance: Instance | WholeInstance): Instance {
   if (!("tool_list" in instance)) return instance;
-  const { era: _, tool_list: __, credentials: ___, ...row } = instance;
+  const { era: _, tool_list: __, credentials: ___, auth_config_id: ____, ...row } = instance;
   return row;
 }
 
@@ -86,16 +86,6 @@ export function putCall(client: QueryClient, call: CallRecord): void {
 function onTop(list: CallRecord[], call: CallRecord): CallRecord[] {
   const at = list.findIndex((it) => it.id === call.id);
   return at >= 0 ? list.with(at, call) : [call, ...list];
-}
-
-/** The page keeps as much of a log as the hub does. */
-const LOG_LINES = 2000;
-
-export function addLogLines(client: QueryClient, id: string, lines: string[]): void {
-  client.setQueryData<LogLines>(
-    ["instance-log", id],
-    (log) => log && { ...log, lines: [...log.lines, ...lines].slice(-LOG_LINES) },
-  );
 }
 
 export function upsert<T extends { id: string }>(list: T[], item: T, order: (it: T) => string): T[] {

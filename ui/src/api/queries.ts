@@ -48,22 +48,9 @@ const isPassing = (status: number) => status === 0 || status === 503;
 
 export const statusQuery = queryOptions({
   queryKey: ["status"],
-  queryFn: async ({ signal }) => complete(await get<Partial<HubStatus>>("/api/status", signal)),
+  queryFn: ({ signal }) => get<HubStatus>("/api/status", signal),
   staleTime: Number.POSITIVE_INFINITY,
 });
-
-/** A hub that says less than this page knows how to show. */
-function complete(status: Partial<HubStatus> & { person?: HubStatus["me"] }): HubStatus {
-  const isSolo = status.mode !== "team" && status.mode !== "cluster";
-  const nobody = {
-    id: "",
-    name: "You",
-    email: null,
-    role: isSolo ? ("admin" as const) : ("member" as const),
-  };
-  const checklist = { server: (status.instances ?? 0) > 0, client: (status.sessions ?? 0) > 0, call: false };
-  return { endpoint: null, checklist, ...status, me: status.me ?? status.person ?? nobody } as HubStatus;
-}
 
 /** Part of the hub and without tools: it would only puzzle people. */
 export const isHollow = (it: Instance) => it.kind === "builtin" && it.tools === 0;

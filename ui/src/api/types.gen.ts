@@ -1,9 +1,11 @@
 // Written by `cargo xtask types`; do not edit.
 
+import type { Json } from "@/lib/json";
+
 /**
  * `application/problem+json`, the face of an [`Error`] on `/api`.
  */
-export type Problem = { status: number, code: string, detail: string, hint?: string, data?: unknown, };
+export type Problem = { status: number, code: string, detail: string, hint?: string, data?: Json, };
 
 export type HealthLevel = "ok" | "info" | "warn" | "bad" | "off";
 
@@ -69,9 +71,9 @@ export type Permission = "allow" | "ask" | "block";
 
 export type HubStatus = { name: string, version: string, mode: Mode, 
 /**
- * Where clients connect, if the hub is known under a public address; else it is where this was asked.
+ * Where clients connect.
  */
-public_url: string | null, instances: number, tools: number, sessions: number, parked: number, me: Me, workspaces: Array<MyWorkspace>, checklist: Checklist, };
+endpoint: string, instances: number, tools: number, sessions: number, parked: number, me: Me, workspaces: Array<MyWorkspace>, checklist: Checklist, };
 
 /**
  * Who asks.
@@ -89,7 +91,7 @@ phase: string,
 /**
  * What they are in it.
  */
-role: string, };
+role: Role, };
 
 /**
  * The three steps of the first day.
@@ -109,14 +111,89 @@ client: boolean,
 call: boolean, };
 
 /**
+ * A workspace as the API shows it.
+ */
+export type Workspace = { id: string, name: string, phase: "alpha" | "beta" | "gamma", 
+/**
+ * Hosts that servers may be at; null means any.
+ */
+allowlist: Array<string> | null, 
+/**
+ * Which of `stdio`, `unix` and `pipe` members may add.
+ */
+allowed_transports: Array<string>, pins: boolean, 
+/**
+ * What the caller is in it; null for an admin who is no member.
+ */
+role: Role | null, };
+
+/**
+ * A person as admins see them.
+ */
+export type Person = { id: string, name: string, email: string | null, role: Role, sign_in: SignInKind, last_seen_at: number | null, created_at: number, };
+
+/**
+ * How a person comes in.
+ */
+export type SignInKind = "password" | "oidc" | "local" | "invited";
+
+/**
+ * A link that lets somebody choose a password. It works once.
+ */
+export type Invite = { url: string, expires_at: number, };
+
+export type InvitedPerson = { invite: Invite, id: string, name: string, email: string | null, role: Role, sign_in: SignInKind, last_seen_at: number | null, created_at: number, };
+
+/**
+ * A token as the API shows it.
+ */
+export type Token = { id: string, name: string, 
+/**
+ * `double` or `single`.
+ */
+names_profile: string, 
+/**
+ * The instances it may use; null means all of its person.
+ */
+grants: Array<TokenGrant> | null, last_used_at: number | null, created_at: number, };
+
+export type TokenGrant = { instance_id: string, slug: string, };
+
+/**
+ * The only time anybody sees what opens the doors.
+ */
+export type NewToken = { token: string, id: string, name: string, 
+/**
+ * `double` or `single`.
+ */
+names_profile: string, 
+/**
+ * The instances it may use; null means all of its person.
+ */
+grants: Array<TokenGrant> | null, last_used_at: number | null, created_at: number, };
+
+/**
+ * A browser in which the caller is signed in.
+ */
+export type Browser = { id: string, agent: string, 
+/**
+ * Whether it is the one that asks.
+ */
+current: boolean, last_seen_at: number, expires_at: number, created_at: number, };
+
+/**
  * A registry entry as the API shows it.
  */
-export type Server = { id: string, workspace_id: string | null, name: string, description: string, endpoint: string, transport: string, origin: string, enabled: boolean, protocol: string | null, era: string, era_verdict: Verdict | null, rate_limit: unknown, enabled_instances: number, disabled_instances: number, created_at: number, updated_at: number, };
+export type Server = { id: string, workspace_id: string | null, name: string, description: string, endpoint: string, transport: string, origin: string, enabled: boolean, protocol: string | null, era: string, era_verdict: Verdict | null, rate_limit: Json, enabled_instances: number, disabled_instances: number, created_at: number, updated_at: number, };
 
 /**
  * An instance as the API shows it.
  */
-export type Instance = { id: string, server_id: string, server_name: string, slug: string, name: string, description: string, enabled: boolean, transport: string, auth_type: string, 
+export type Instance = { id: string, server_id: string, server_name: string, slug: string, name: string, description: string, enabled: boolean, transport: string, 
+/**
+ * `external` or `builtin`.
+ */
+kind: string, auth_type: string, 
 /**
  * `not_ready`, `ready` or `needs_reauth`.
  */
@@ -133,9 +210,21 @@ problems: Array<string>, last_call: LastCall | null, };
 /**
  * One tool of an instance.
  */
-export type Tool = { name: string, public_name: string, description: string, enabled: boolean, permission: string, icon?: string, input_schema: unknown, };
+export type Tool = { name: string, public_name: string, description: string, enabled: boolean, permission: Permission, icon?: string, input_schema: Json, output_schema?: Json, title?: string, 
+/**
+ * What the server says of it: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`.
+ */
+annotations?: { [key in string]?: Json }, };
 
-export type InstanceDetail = { era: Verdict | null, tool_list: Array<Tool>, id: string, server_id: string, server_name: string, slug: string, name: string, description: string, enabled: boolean, transport: string, auth_type: string, 
+export type InstanceDetail = { era: Verdict | null, auth_config_id: string | null, 
+/**
+ * What the admin has named and the person fills in. Values are never shown.
+ */
+credentials: Array<NamedValue>, tool_list: Array<Tool>, id: string, server_id: string, server_name: string, slug: string, name: string, description: string, enabled: boolean, transport: string, 
+/**
+ * `external` or `builtin`.
+ */
+kind: string, auth_type: string, 
 /**
  * `not_ready`, `ready` or `needs_reauth`.
  */
@@ -198,7 +287,7 @@ export type MetaMethod = { name: string, description: string,
 /**
  * `compareClauses(docA: string, limit?: number)`
  */
-signature: string, inputSchema: unknown, };
+signature: string, inputSchema: Json, };
 
 /**
  * What became of it.
@@ -209,12 +298,193 @@ export type ImportAdded = { id: string, name: string, slug: string,
 /**
  * None when the server wants a sign-in first, or could not be asked.
  */
-tools: number | null, warning?: string, };
+tools: number | null, warning?: string, 
+/**
+ * What it is now, for who would ask next.
+ */
+instance?: Instance, };
 
 /**
  * A server of the text that was not taken, and why: an item of `failed` in the answer of an import.
  */
 export type ImportFailed = { name: string, error: string, };
+
+/**
+ * A step on the way to one of the servers, told as it is taken.
+ */
+export type ImportStep = { server: string, step: DoctorStep, };
+
+/**
+ * One step, how it went, and how long it took.
+ */
+export type DoctorStep = { name: string, ok: boolean, detail: string, ms: number, };
+
+/**
+ * What the doctor found.
+ */
+export type Diagnosis = { slug: string, steps: Array<DoctorStep>, 
+/**
+ * What to do, in a sentence.
+ */
+advice: string, };
+
+/**
+ * What the server's process last wrote to stderr.
+ */
+export type LogLines = { slug: string, lines: Array<string>, };
+
+/**
+ * The same as the API shows it: whether there is a value, never which.
+ */
+export type NamedValue = { 
+/**
+ * `header`, `query` or `env`.
+ */
+in: string, key: string, has_value: boolean, };
+
+/**
+ * The three ways.
+ */
+export type AuthType = "public" | "header" | "oauth";
+
+/**
+ * Where a value stands in a request.
+ */
+export type AuthPlace = "header" | "query";
+
+/**
+ * One named place.
+ */
+export type AuthEntry = { in: AuthPlace, key: string, };
+
+/**
+ * A config as the API shows it.
+ */
+export type AuthConfig = { id: string, server_id: string, type: AuthType, name: string, entries: Array<AuthEntry>, 
+/**
+ * Separated by spaces.
+ */
+scopes: string | null, 
+/**
+ * Who we are at which provider, if an admin has entered that.
+ */
+endpoints: EnteredClient | null, };
+
+/**
+ * A client that an admin has entered. Its secret is never shown.
+ */
+export type EnteredClient = { issuer: string, client_id: string, has_client_secret: boolean, };
+
+/**
+ * What was found.
+ */
+export type Preview = { server_id: string, ok: boolean, 
+/**
+ * Why nothing could be asked at all.
+ */
+error?: Problem, era: Verdict | null, capabilities: Json, server_info?: Json, instructions?: string, tools: PreviewList, resources: PreviewList, resource_templates: PreviewList, prompts: PreviewList, 
+/**
+ * Public names as they would be listed.
+ */
+names: Array<PublicName>, 
+/**
+ * List entries that could not be used, and why.
+ */
+warnings: Array<string>, 
+/**
+ * What the tools cost a model that is shown all of them, roughly.
+ */
+tokens: number, };
+
+export type PreviewList = { 
+/**
+ * As the server sent them.
+ */
+items: Array<{ [key in string]?: Json }>, error?: Problem, };
+
+export type PublicName = { tool: string, public_name: string, 
+/**
+ * Another tool had the name already.
+ */
+collides?: boolean, };
+
+/**
+ * Who is signed in to an instance, without anything secret.
+ */
+export type SignIn = { issuer: string, client_id: string, scope: string | null, 
+/**
+ * Unix milliseconds.
+ */
+signed_in_at: number, expires_at: number | null, has_refresh_token: boolean, };
+
+/**
+ * Somebody in a workspace.
+ */
+export type Member = { person_id: string, name: string, email: string | null, role: Role, };
+
+/**
+ * A tool of somebody, or a server of which they have none.
+ */
+export type SeenTool = { server: string, 
+/**
+ * Null: the whole server.
+ */
+tool: string | null, 
+/**
+ * What they call it by.
+ */
+public_name: string | null, 
+/**
+ * Why they cannot.
+ */
+reason: string | null, };
+
+/**
+ * One change somebody made.
+ */
+export type AdminNote = { id: string, at: number, person_id: string, 
+/**
+ * What the person is called now; absent when they are gone.
+ */
+person: string | null, 
+/**
+ * A dotted verb, such as `server.add`.
+ */
+action: string, subject: string, detail: Json, };
+
+/**
+ * A client that the caller let in.
+ */
+export type ConnectedClient = { id: string, client_id: string, name: string, 
+/**
+ * Where answers to it go: a host, or the scheme of an app.
+ */
+place: string, 
+/**
+ * The path that its tokens are for; empty for the whole hub.
+ */
+resource: string, scope: string, 
+/**
+ * The instances it may use; null means all of its person.
+ */
+grants: Array<TokenGrant> | null, last_used_at: number | null, 
+/**
+ * When it is over if it is not used from now on.
+ */
+expires_at: number, created_at: number, };
+
+/**
+ * A client that may ask people to let it in.
+ */
+export type KnownClient = { client_id: string, 
+/**
+ * `registered` or `document`.
+ */
+kind: string, name: string, redirect_uris: Array<string>, 
+/**
+ * How many times people let it in.
+ */
+connections: number, last_used_at: number | null, created_at: number, };
 
 /**
  * One call as the API shows it.
@@ -355,4 +625,4 @@ latency: Array<number>, };
 /**
  * Something a page wants to know at once.
  */
-export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry" } | { "type": "list", instance: string, list: string, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, };
+export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, };

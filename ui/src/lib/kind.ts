@@ -1,8 +1,6 @@
 /** What a transport is called on the page. */
 
-import type { Transport } from "@/api/types";
-
-const WORDS: Record<Transport, string> = {
+const WORDS: Record<string, string> = {
   streamable_http: "HTTP",
   sse: "SSE, deprecated",
   stdio: "Process",
@@ -14,4 +12,4 @@ const WORDS: Record<Transport, string> = {
   builtin: "Built-in",
 };
 
-export const kindWord = (transport: Transport) => WORDS[transport] ?? transport;
+export const kindWord = (transport: string) => WORDS[transport] ?? transport;

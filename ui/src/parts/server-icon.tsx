@@ -2,13 +2,13 @@
 
 import { Box, Calculator, FileSearch, Globe, PanelTop, Sprout, Terminal, Unplug } from "lucide-react";
 import { useState } from "react";
-import type { RegistryKind, Transport } from "@/api/types";
+import type { RegistryKind } from "@/api/types";
 import { cn } from "@/lib/class";
 
 type Props = {
   name: string;
   kind: RegistryKind;
-  transport: Transport;
+  transport: string;
   /** Where the hub keeps its picture; anything but an address of the hub is not fetched. */
   icon?: string;
   className?: string;
@@ -54,7 +54,7 @@ export function ServerIcon({ name, kind, transport, icon, className }: Props) {
   );
 }
 
-function iconFor(name: string, kind: RegistryKind, transport: Transport) {
+function iconFor(name: string, kind: RegistryKind, transport: string) {
   if (kind === "builtin") return name.includes("calc") ? Calculator : FileSearch;
   if (transport in BY_TRANSPORT) return BY_TRANSPORT[transport as keyof typeof BY_TRANSPORT];
   return /^[\p{L}\p{N}]/u.test(name) ? undefined : Globe;

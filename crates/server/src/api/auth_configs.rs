@@ -13,6 +13,7 @@ use toolgrove_core::call::Caller;
 use toolgrove_core::{Error, Secret, name};
 use toolgrove_store::{AuthConfigRow, OauthClientRow, ServerRow};
 use toolgrove_upstream::oauth::{self, Registration};
+use ts_rs::TS;
 use url::Url;
 use uuid::Uuid;
 
@@ -22,7 +23,7 @@ use crate::problem::{Answer, store_error};
 use crate::registry::auth;
 
 /// A config as the API shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct AuthConfig {
     pub id: Uuid,
     pub server_id: Uuid,
@@ -37,7 +38,7 @@ pub struct AuthConfig {
 }
 
 /// A client that an admin has entered. Its secret is never shown.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct EnteredClient {
     pub issuer: String,
     pub client_id: String,

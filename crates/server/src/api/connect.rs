@@ -7,13 +7,14 @@ use axum::{Extension, Json};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolgrove_core::call::Caller;
+use ts_rs::TS;
 
 use super::instances::{find, find_to_connect};
 use crate::App;
 use crate::problem::Answer;
 
 /// Who is signed in to an instance, without anything secret.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct SignIn {
     pub issuer: String,
     pub client_id: String,

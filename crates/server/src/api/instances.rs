@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolgrove_core::Error;
 use toolgrove_core::auth::AuthType;
 use toolgrove_core::call::{Caller, Links};
@@ -17,6 +17,7 @@ use toolgrove_core::health::{Health, LastCall, Status};
 use toolgrove_core::instance::{Transport, Verdict};
 use toolgrove_core::offer::{Offer, Permission};
 use toolgrove_store::{InstanceRow, StoreError};
+use toolgrove_upstream::doctor::Step;
 use toolgrove_wire::Raw;
 use ts_rs::TS;
 use uuid::Uuid;
@@ -64,17 +65,17 @@ pub struct Tool {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub icon: Option<String>,
-    #[ts(type = "unknown")]
+    #[ts(type = "Json")]
     pub input_schema: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[ts(optional, type = "unknown")]
+    #[ts(optional, type = "Json")]
     pub output_schema: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub title: Option<String>,
     /// What the server says of it: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[ts(optional, type = "{ [key in string]: unknown }")]
+    #[ts(optional, type = "{ [key in string]?: Json }")]
     pub annotations: Option<Value>,
 }
 
@@ -250,12 +251,21 @@ pub async fn refresh(
     Ok(Json(whole(&app, &caller, row, &offer, era).await?))
 }
 
+/// What the doctor found.
+#[derive(Debug, Serialize, TS)]
+pub struct Diagnosis {
+    pub slug: String,
+    pub steps: Vec<Step>,
+    /// What to do, in a sentence.
+    pub advice: String,
+}
+
 /// Walks the way to the server step by step and says where it ends.
 pub async fn doctor(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
     Path(id): Path<String>,
-) -> Answer<Json<Value>> {
+) -> Answer<Json<Diagnosis>> {
     let (row, offer) = find(&app, &caller, &id).await?;
     let mut steps = toolgrove_upstream::doctor::way(app.hub.links(), &offer.instance).await;
     if steps.iter().all(|it| it.ok) {
@@ -264,17 +274,23 @@ pub async fn doctor(
         steps.extend(toolgrove_upstream::doctor::talk(&offer.instance, &found));
     }
     let advice = toolgrove_upstream::doctor::advice(&offer.instance, &steps);
-    Ok(Json(json!({ "slug": row.slug, "steps": steps, "advice": advice })))
+    Ok(Json(Diagnosis { slug: row.slug, steps, advice }))
 }
 
 /// What the server's process last wrote to stderr.
+#[derive(Debug, Serialize, TS)]
+pub struct LogLines {
+    pub slug: String,
+    pub lines: Vec<String>,
+}
+
 pub async fn log(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
     Path(id): Path<String>,
-) -> Answer<Json<Value>> {
+) -> Answer<Json<LogLines>> {
     let (row, _) = find(&app, &caller, &id).await?;
-    Ok(Json(json!({ "slug": row.slug, "lines": app.hub.links().log_tail(row.id) })))
+    Ok(Json(LogLines { slug: row.slug, lines: app.hub.links().log_tail(row.id) }))
 }
 
 #[derive(Deserialize)]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toolgrove_core::Error;
 use toolgrove_core::call::Caller;
 use toolgrove_store::{ClientRow, ConnectedClient, InstanceRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::tokens::Grant;
@@ -18,7 +19,8 @@ use crate::authority::redirect::Redirect;
 use crate::problem::Answer;
 
 /// A client that the caller let in.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "ConnectedClient")]
 pub struct Connected {
     pub id: Uuid,
     pub client_id: String,
@@ -82,7 +84,8 @@ pub async fn remove(
 }
 
 /// A client that may ask people to let it in.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "KnownClient")]
 pub struct Known {
     pub client_id: String,
     /// `registered` or `document`.

@@ -82,7 +82,7 @@ impl Person {
     }
 }
 
-async fn find(app: &App, caller: &Caller, id: &str) -> Result<PersonRow, Error> {
+pub(crate) async fn find(app: &App, caller: &Caller, id: &str) -> Result<PersonRow, Error> {
     caller.require_admin()?;
     let unknown = || Error::NotFound(format!("person {id}"));
     let id = Uuid::parse_str(id).map_err(|_| unknown())?;

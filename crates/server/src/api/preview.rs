@@ -12,10 +12,12 @@ use serde_json::Value;
 use toolgrove_core::call::{Caller, Discovery};
 use toolgrove_core::error::Problem;
 use toolgrove_core::event::ListKind;
+use toolgrove_core::instance::Verdict;
 use toolgrove_core::name::{self, Profile};
 use toolgrove_core::offer::Offer;
 use toolgrove_store::ServerRow;
 use toolgrove_wire::Raw;
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::{body, servers};
@@ -24,18 +26,23 @@ use crate::problem::Answer;
 use crate::registry::Looked;
 
 /// What was found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Preview {
     pub server_id: Uuid,
     pub ok: bool,
     /// Why nothing could be asked at all.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub error: Option<Problem>,
+    #[ts(as = "Option<Verdict>")]
     pub era: Option<Value>,
+    #[ts(type = "Json")]
     pub capabilities: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "Json")]
     pub server_info: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub instructions: Option<String>,
     pub tools: PreviewList,
     pub resources: PreviewList,
@@ -49,20 +56,23 @@ pub struct Preview {
     pub tokens: usize,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, TS)]
 pub struct PreviewList {
     /// As the server sent them.
+    #[ts(type = "Array<{ [key in string]?: Json }>")]
     pub items: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
     pub error: Option<Problem>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct PublicName {
     pub tool: String,
     pub public_name: String,
     /// Another tool had the name already.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[ts(optional, as = "Option<bool>")]
     pub collides: bool,
 }
 

@@ -112,7 +112,7 @@ pub struct MetaMethod {
     /// `compareClauses(docA: string, limit?: number)`
     pub signature: String,
     #[serde(rename = "inputSchema")]
-    #[ts(type = "unknown")]
+    #[ts(type = "Json")]
     pub input_schema: Value,
 }
 

@@ -37,7 +37,7 @@ pub struct Server {
     pub era: String,
     #[ts(as = "Option<Verdict>")]
     pub era_verdict: Option<Value>,
-    #[ts(type = "unknown")]
+    #[ts(type = "Json")]
     pub rate_limit: Option<Value>,
     pub enabled_instances: usize,
     pub disabled_instances: usize,

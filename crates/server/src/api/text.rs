@@ -7,34 +7,61 @@ use axum::body::Bytes;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use http::header;
+use futures::channel::{mpsc, oneshot};
+use futures::future::ready;
+use futures::stream::{self, StreamExt};
+use http::{HeaderMap, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolgrove_core::Error;
 use toolgrove_core::call::{Caller, Door, View};
 use toolgrove_core::event::{Events, ListKind};
 use toolgrove_core::export::{self, Secrets, Stored};
+use toolgrove_core::import;
 use toolgrove_core::instance::Switch;
 use toolgrove_core::name::Profile;
 use toolgrove_core::offer::{Offer, Tool};
 use toolgrove_core::text::{openai, params, prompt, xml};
-use toolgrove_wire::Raw;
+use toolgrove_wire::{Raw, sse};
 
 use super::{body, call};
 use crate::App;
+use crate::mcp::event_stream;
 use crate::problem::Answer;
+use crate::registry::Paste;
 use crate::registry::rows;
-use crate::registry::{Imported, Paste};
 
+/// Adds the servers of a text. Who accepts an event stream hears every step (`step {server, step}`) and then the end
+/// (`done`, or `error` with a problem); everybody else gets the end alone.
 pub async fn import(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
+    headers: HeaderMap,
     bytes: Bytes,
-) -> Answer<Json<Imported>> {
+) -> Answer<Response> {
     let paste: Paste = body(&bytes)?;
     let workspace = app.home(&caller).await?;
-    let imported = app.import(&caller, &workspace, &paste).await?;
-    Ok(Json(imported))
+    let wants_steps = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    if !wants_steps.is_some_and(|it| it.contains("text/event-stream")) {
+        return Ok(Json(app.import(&caller, &workspace, &paste, None).await?).into_response());
+    }
+    // A text that cannot be read is refused as always; from here on every server stands alone.
+    import::read(&paste.text)?;
+    let (on_step, steps) = mpsc::unbounded();
+    let (end, ended) = oneshot::channel();
+    let work = async move {
+        let (event, data) = match app.import(&caller, &workspace, &paste, Some(on_step)).await {
+            Ok(imported) => ("done", serde_json::to_vec(&imported)),
+            Err(error) => ("error", serde_json::to_vec(&error.problem())),
+        };
+        // Whoever asked may have gone.
+        let _ = end.send(sse::write(Some(event), None, &data.unwrap_or_default()));
+    };
+    // Steps end when the import has let go of their channel, so the end comes last.
+    let told = steps
+        .map(|it| sse::write(Some("step"), None, &serde_json::to_vec(&it).unwrap_or_default()))
+        .chain(stream::once(ended).filter_map(|it| ready(it.ok())));
+    Ok(event_stream(stream::select(told, stream::once(work).filter_map(|()| ready(None)))))
 }
 
 #[derive(Deserialize)]

@@ -29,6 +29,7 @@ pub(crate) const GUARDED: [&str; 3] = ["stdio", "unix", "pipe"];
 pub struct Workspace {
     pub id: Uuid,
     pub name: String,
+    #[ts(type = "\"alpha\" | \"beta\" | \"gamma\"")]
     pub phase: String,
     /// Hosts that servers may be at; null means any.
     #[ts(type = "Array<string> | null")]
@@ -208,7 +209,7 @@ pub async fn remove(
 }
 
 /// Somebody in a workspace.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Member {
     pub person_id: Uuid,
     pub name: String,

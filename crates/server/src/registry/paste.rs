@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
+use futures::channel::mpsc;
 use futures::stream::{self, StreamExt};
 use serde::{Deserialize, Serialize};
-use toolgrove_core::call::{Caller, Links};
+use toolgrove_core::call::{Caller, Discovery, Links};
 use toolgrove_core::event::ListKind;
 use toolgrove_core::hub::Log;
 use toolgrove_core::import::{self, Entry, Failed, message_error, message_success};
 use toolgrove_core::{Error, name};
 use toolgrove_store::{Switch, WorkspaceRow};
+use toolgrove_upstream::doctor::{self, Step};
 use ts_rs::TS;
 use uuid::Uuid;
 
 use super::rows::{self, Owner};
 use crate::App;
+use crate::api::instances::{self, Instance};
 use crate::problem::store_error;
 use crate::workspace::check_new;
 
@@ -59,7 +62,21 @@ pub struct Added {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub warning: Option<String>,
+    /// What it is now, for who would ask next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub instance: Option<Instance>,
 }
+
+/// A step on the way to one of the servers, told as it is taken.
+#[derive(Debug, Serialize, TS)]
+pub struct ImportStep {
+    pub server: String,
+    pub step: Step,
+}
+
+/// Who wants to hear of steps. Nobody listening means that nothing extra is asked of servers.
+pub type OnStep = mpsc::UnboundedSender<ImportStep>;
 
 impl App {
     /// Adds every server of a text. Each stands alone; their order is the text's.
@@ -68,6 +85,7 @@ impl App {
         caller: &Caller,
         workspace: &WorkspaceRow,
         paste: &Paste,
+        on_step: Option<OnStep>,
     ) -> Result<Imported, Error> {
         let entries = import::read(&paste.text)?;
         let owner = &Owner { person: caller.person, workspace: workspace.id, origin: "paste".into() };
@@ -76,7 +94,7 @@ impl App {
                 let entry = entry?;
                 let kind = rows::transport_kind(&entry.transport);
                 let added = match check_new(caller, workspace, kind, &entry.name) {
-                    Ok(()) => self.import_one(owner, &entry, paste).await,
+                    Ok(()) => self.import_one(owner, &entry, paste, on_step.as_ref()).await,
                     Err(error) => Err(error),
                 };
                 added.map_err(|error| Failed { name: entry.name.clone(), error: error.to_string() })
@@ -101,6 +119,7 @@ impl App {
         owner: &Owner,
         entry: &Entry,
         paste: &Paste,
+        on_step: Option<&OnStep>,
     ) -> Result<Added, Error> {
         let existing = self.store.server_named(owner.person, Some(owner.workspace), &entry.name);
         let rows = match existing.await.map_err(store_error)? {
@@ -111,7 +130,9 @@ impl App {
                 rows::rows(entry, owner, &slug)
             }
         };
-        self.keep_entry(entry, rows, paste.save_anyway).await
+        let mut added = self.keep_entry(entry, rows, paste.save_anyway, on_step).await?;
+        added.instance = instances::shown(self, owner.person, added.id).await?;
+        Ok(added)
     }
 
     /// The rows of a server that is there, with what is new written over.
@@ -136,6 +157,7 @@ impl App {
         entry: &Entry,
         mut rows: toolgrove_store::Entry,
         save_anyway: bool,
+        on_step: Option<&OnStep>,
     ) -> Result<Added, Error> {
         let is_new = self.store.server(rows.server.id).await.map_err(store_error)?.is_none();
         let revision = super::next_revision();
@@ -144,7 +166,7 @@ impl App {
         let toolgrove_store::Entry { server, auth_config, instance, credentials } = &rows;
         let instance = rows::instance(server, instance, auth_config.as_ref(), credentials, around);
         let instance = Arc::new(instance);
-        let found = if entry.enabled { Some(self.hub.links().discover(&instance).await) } else { None };
+        let found = if entry.enabled { Some(self.discover(entry, &instance, on_step).await) } else { None };
         let mut warning = None;
         let tools = match &found {
             Some(Ok(found)) => {
@@ -205,7 +227,31 @@ impl App {
             slug: rows.instance.slug.clone(),
             tools,
             warning,
+            instance: None,
         })
+    }
+
+    /// Asks a server for everything, and tells each step to who wants to hear it.
+    async fn discover(
+        &self,
+        entry: &Entry,
+        instance: &Arc<toolgrove_core::instance::Instance>,
+        on_step: Option<&OnStep>,
+    ) -> Result<Discovery, Error> {
+        let tell = |steps: Vec<Step>| {
+            for step in steps {
+                // Who has gone hears nothing more.
+                let _ = on_step.map(|it| it.unbounded_send(ImportStep { server: entry.name.clone(), step }));
+            }
+        };
+        if on_step.is_some() {
+            tell(doctor::way(self.hub.links(), instance).await);
+        }
+        let found = self.hub.links().discover(instance).await;
+        if on_step.is_some() {
+            tell(doctor::talk(instance, &found));
+        }
+        found
     }
 
     async fn drop_link(

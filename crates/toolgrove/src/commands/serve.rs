@@ -22,6 +22,7 @@ use toolgrove_server::{App, Welcome};
 use super::Stop;
 use crate::args::Serve;
 use crate::declared::{self, Stamp};
+use crate::demo;
 use crate::failure::{Exit, Failure, reason};
 use crate::lock::{self, Owner, Place};
 use crate::paths::Paths;
@@ -55,6 +56,9 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
     let doors = toolgrove_server::app(app.clone()).layer(from_fn_with_state(stop.clone(), end_streams));
     let http = task::spawn("http", serve_http(listener, doors.clone(), stop.clone()));
     let socket = task::spawn("socket", socket.serve(app.clone(), doors, stop.clone()));
+    if args.demo {
+        demo::seed(&app).await?;
+    }
     let key = start::local_key(paths)?;
     match app.welcome().await? {
         Welcome::SignIn(page) => welcome(printer, &app, &url, &page, key.reveal()),

@@ -26,17 +26,30 @@ pub(super) fn tools(peer: &Peer) -> Vec<Value> {
         \u{202e}sdrawkcab\u{202c} bell:\u{7} https://login.example.com@evil.invalid/ \
         averyveryveryveryveryveryveryveryveryveryveryveryveryveryveryveryverylongword";
     vec![
-        tool("slow", "Takes a while, and says how far it is",
-            json!({ "seconds": { "type": "number", "minimum": 0, "maximum": MOST_SECONDS, "default": 8 } })),
+        tool(
+            "slow",
+            "Takes a while, and says how far it is",
+            json!({ "seconds": { "type": "number", "minimum": 0, "maximum": MOST_SECONDS, "default": 8 } }),
+        ),
         tool("flaky", "Works, fails and breaks in turns", json!({})),
-        tool("huge", "Returns far too much",
-            json!({ "kilobytes": { "type": "integer", "minimum": 1, "maximum": MOST_KILOBYTES, "default": 2048 } })),
+        tool(
+            "huge",
+            "Returns far too much",
+            json!({ "kilobytes": { "type": "integer", "minimum": 1, "maximum": MOST_KILOBYTES, "default": 2048 } }),
+        ),
         tool("changing", "Has another schema after every call", changing),
         tool("ask", "Asks you something in the middle", json!({})),
         tool("crash", "Ends the process in the middle of the call", json!({})),
-        tool("complain", "Writes to the log",
-            json!({ "lines": { "type": "integer", "minimum": 1, "maximum": 200, "default": 5 } })),
-        tool("rude", rude, json!({ "<b>name</b>": { "type": "string", "description": "<i>not italic</i>" } })),
+        tool(
+            "complain",
+            "Writes to the log",
+            json!({ "lines": { "type": "integer", "minimum": 1, "maximum": 200, "default": 5 } }),
+        ),
+        tool(
+            "rude",
+            rude,
+            json!({ "<b>name</b>": { "type": "string", "description": "<i>not italic</i>" } }),
+        ),
         // Two entries that no list may be spoilt by.
         json!({ "description": "I have no name", "inputSchema": { "type": "object" } }),
         json!({ "name": "malformed", "description": "My schema is a text", "inputSchema": "object" }),
@@ -82,7 +95,9 @@ pub(super) async fn call(job: &Job, tool: &str, args: &Value) -> Result<Value, F
                 Some(answer) if answer["action"] == "accept" => {
                     text(format!("hello, {}", answer["content"]["name"].as_str().unwrap_or("stranger")))
                 }
-                Some(answer) => text(format!("you chose to {}", answer["action"].as_str().unwrap_or("leave"))),
+                Some(answer) => {
+                    text(format!("you chose to {}", answer["action"].as_str().unwrap_or("leave")))
+                }
             }
         }
         "crash" => {

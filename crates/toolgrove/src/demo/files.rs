@@ -23,7 +23,8 @@ impl Default for Folder {
 }
 
 /// One green pixel.
-const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 /// A tenth of a second of silence.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
@@ -35,28 +36,61 @@ pub(super) fn tools() -> Vec<Value> {
         json!({ "name": name, "title": title, "description": description, "annotations": annotations,
             "inputSchema": schema })
     };
-    let only = |properties: Value, required: &[&str]| {
-        json!({ "type": "object", "properties": properties, "required": required })
-    };
+    let only = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required });
     let reads = json!({ "readOnlyHint": true });
     vec![
-        tool("list_files", "List files", "Every file, or those under a path", reads.clone(),
-            only(json!({ "under": { "type": "string", "default": "" } }), &[])),
-        tool("read_file", "Read file", "The text of a file", reads.clone(),
-            only(json!({ "path": path }), &["path"])),
-        tool("search", "Search", "Lines that hold a word", reads.clone(),
-            only(json!({ "query": { "type": "string", "minLength": 2 }, "limit": { "type": "integer", "default": 20 } }),
-                &["query"])),
-        tool("write_file", "Write file", "Puts a text in the place of a file",
+        tool(
+            "list_files",
+            "List files",
+            "Every file, or those under a path",
+            reads.clone(),
+            only(json!({ "under": { "type": "string", "default": "" } }), &[]),
+        ),
+        tool(
+            "read_file",
+            "Read file",
+            "The text of a file",
+            reads.clone(),
+            only(json!({ "path": path }), &["path"]),
+        ),
+        tool(
+            "search",
+            "Search",
+            "Lines that hold a word",
+            reads.clone(),
+            only(
+                json!({ "query": { "type": "string", "minLength": 2 }, "limit": { "type": "integer", "default": 20 } }),
+                &["query"],
+            ),
+        ),
+        tool(
+            "write_file",
+            "Write file",
+            "Puts a text in the place of a file",
             json!({ "readOnlyHint": false, "destructiveHint": false, "idempotentHint": true }),
-            only(json!({ "path": path, "text": { "type": "string" } }), &["path", "text"])),
-        tool("delete_file", "Delete file", "Removes a file for good",
+            only(json!({ "path": path, "text": { "type": "string" } }), &["path", "text"]),
+        ),
+        tool(
+            "delete_file",
+            "Delete file",
+            "Removes a file for good",
             json!({ "readOnlyHint": false, "destructiveHint": true }),
-            only(json!({ "path": path }), &["path"])),
-        tool("show_kinds", "Every kind of content", "A result with text, an image, a sound, a link and a file",
-            reads, only(json!({}), &[])),
-        tool("save_contact", "Save contact", "A form with every shape a schema has",
-            json!({ "readOnlyHint": false, "destructiveHint": false }), contact()),
+            only(json!({ "path": path }), &["path"]),
+        ),
+        tool(
+            "show_kinds",
+            "Every kind of content",
+            "A result with text, an image, a sound, a link and a file",
+            reads,
+            only(json!({}), &[]),
+        ),
+        tool(
+            "save_contact",
+            "Save contact",
+            "A form with every shape a schema has",
+            json!({ "readOnlyHint": false, "destructiveHint": false }),
+            contact(),
+        ),
     ]
 }
 
@@ -87,13 +121,15 @@ pub(super) fn call(job: &Job, tool: &str, args: &Value) -> Result<Value, Fault> 
     Ok(match tool {
         "list_files" => {
             let under = word(args, "under");
-            let found: Vec<&str> = files.keys().map(String::as_str).filter(|it| it.starts_with(under)).collect();
+            let found: Vec<&str> =
+                files.keys().map(String::as_str).filter(|it| it.starts_with(under)).collect();
             text(if found.is_empty() { "nothing here".to_owned() } else { found.join("\n") })
         }
         "read_file" => files.get(path).map_or_else(missing, |it| text(it.clone())),
         "search" => {
             let (query, limit) = (word(args, "query"), args["limit"].as_u64().unwrap_or(20) as usize);
-            let lines = files.iter().flat_map(|(path, text)| text.lines().map(move |it| format!("{path}: {it}")));
+            let lines =
+                files.iter().flat_map(|(path, text)| text.lines().map(move |it| format!("{path}: {it}")));
             let found: Vec<String> = lines.filter(|it| it.contains(query)).take(limit).collect();
             text(if found.is_empty() { format!("`{query}` is nowhere") } else { found.join("\n") })
         }
@@ -118,15 +154,19 @@ pub(super) fn call(job: &Job, tool: &str, args: &Value) -> Result<Value, Fault> 
             { "type": "resource_link", "uri": "file:///readme.md", "name": "readme.md", "mimeType": "text/markdown" },
             { "type": "resource", "resource": { "uri": "file:///report.json", "mimeType": "application/json",
                 "text": files.get("report.json").cloned().unwrap_or_default() } } ] }),
-        "save_contact" => json!({ "content": [{ "type": "text", "text": format!("saved {}", word(args, "name")) }],
-            "structuredContent": args }),
+        "save_contact" => {
+            json!({ "content": [{ "type": "text", "text": format!("saved {}", word(args, "name")) }],
+            "structuredContent": args })
+        }
         other => return Err(Fault::unknown("tool", other)),
     })
 }
 
 pub(super) fn prompts() -> Vec<Value> {
-    vec![json!({ "name": "summarise", "title": "Summarise a file", "description": "Asks for the gist of a file",
-        "arguments": [{ "name": "path", "description": "Path of the file", "required": true }] })]
+    vec![
+        json!({ "name": "summarise", "title": "Summarise a file", "description": "Asks for the gist of a file",
+        "arguments": [{ "name": "path", "description": "Path of the file", "required": true }] }),
+    ]
 }
 
 pub(super) fn prompt(name: &str, args: &Value) -> Result<Value, Fault> {
@@ -138,9 +178,7 @@ pub(super) fn prompt(name: &str, args: &Value) -> Result<Value, Fault> {
 }
 
 pub(super) fn resources(peer: &Peer) -> Vec<Value> {
-    let shown = |(path, text): (&String, &String)| {
-        json!({ "uri": format!("file:///{path}"), "name": path, "mimeType": kind(path), "size": text.len() })
-    };
+    let shown = |(path, text): (&String, &String)| json!({ "uri": format!("file:///{path}"), "name": path, "mimeType": kind(path), "size": text.len() });
     lock(&peer.folder).0.iter().map(shown).collect()
 }
 

@@ -86,8 +86,11 @@ async fn mcp(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Bytes) -> 
     };
     let params = &message["params"];
     match message["method"].as_str().unwrap_or_default() {
-        "initialize" => answer("result", json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
-            "serverInfo": { "name": "notes", "title": "Notes", "version": "1.0.0", "icons": [icon("Notes", "#15803d")] } })),
+        "initialize" => answer(
+            "result",
+            json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
+            "serverInfo": { "name": "notes", "title": "Notes", "version": "1.0.0", "icons": [icon("Notes", "#15803d")] } }),
+        ),
         "ping" => answer("result", json!({})),
         "tools/list" => answer("result", json!({ "tools": tools() })),
         "tools/call" => match call(&desk, word(params, "name"), &params["arguments"]) {
@@ -148,7 +151,8 @@ async fn register(State(desk): State<Arc<Desk>>, body: Bytes) -> Response {
     let uris = client["redirect_uris"].as_array().into_iter().flatten();
     let uris: Vec<String> = uris.filter_map(|it| it.as_str().map(Into::into)).collect();
     if uris.is_empty() {
-        let problem = json!({ "error": "invalid_redirect_uri", "error_description": "name at least one redirect URI" });
+        let problem =
+            json!({ "error": "invalid_redirect_uri", "error_description": "name at least one redirect URI" });
         return (StatusCode::BAD_REQUEST, Json(problem)).into_response();
     }
     let id = secret();
@@ -186,7 +190,9 @@ async fn allow(State(desk): State<Arc<Desk>>, RawQuery(query): RawQuery) -> Resp
     let code = secret();
     let held = (part("client_id"), part("redirect_uri"), part("code_challenge"));
     lock(&desk.state).codes.insert(code.clone(), held);
-    let Ok(mut back) = Url::parse(&part("redirect_uri")) else { return StatusCode::BAD_REQUEST.into_response() };
+    let Ok(mut back) = Url::parse(&part("redirect_uri")) else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
     back.query_pairs_mut()
         .append_pair("code", &code)
         .append_pair("state", &part("state"))
@@ -199,7 +205,8 @@ fn checked(desk: &Desk, query: &str) -> Result<Url, &'static str> {
     let given = fields(query.as_bytes());
     let part = |name: &str| given.get(name).map(String::as_str).unwrap_or_default();
     let uri = part("redirect_uri");
-    let known = lock(&desk.state).clients.get(part("client_id")).is_some_and(|it| it.iter().any(|it| it == uri));
+    let known =
+        lock(&desk.state).clients.get(part("client_id")).is_some_and(|it| it.iter().any(|it| it == uri));
     if !known {
         return Err("this client is not registered here");
     }

@@ -170,7 +170,11 @@ impl Peer {
             "resources/templates/list" => json!({ "resourceTemplates": self.show.templates() }),
             "resources/read" => self.show.resource(self, params["uri"].as_str().unwrap_or_default())?,
             other => {
-                return Err(Fault { code: -32601, message: format!("`{other}` is not known here"), data: None });
+                return Err(Fault {
+                    code: -32601,
+                    message: format!("`{other}` is not known here"),
+                    data: None,
+                });
             }
         })
     }

@@ -1,4 +1,6 @@
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
+use tokio::io::{
+    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split,
+};
 
 use super::*;
 
@@ -51,9 +53,15 @@ async fn every_server_says_who_it_is_and_lists_what_it_has() {
         if show == Show::Sleepy {
             continue;
         }
-        let hello = client.ask("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {} })).await;
+        let hello =
+            client.ask("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {} })).await;
         assert_eq!(hello["result"]["protocolVersion"], "2025-06-18");
-        assert!(hello["result"]["serverInfo"]["icons"][0]["src"].as_str().unwrap().starts_with("data:image/svg+xml,"));
+        assert!(
+            hello["result"]["serverInfo"]["icons"][0]["src"]
+                .as_str()
+                .unwrap()
+                .starts_with("data:image/svg+xml,")
+        );
         for (method, member) in [
             ("tools/list", "tools"),
             ("prompts/list", "prompts"),
@@ -113,7 +121,9 @@ async fn a_question_reaches_the_client_and_its_answer_the_tool() {
     let nobody = client.call("ask", json!({})).await;
     assert_eq!(nobody["result"]["isError"], true);
     client.ask("initialize", json!({ "capabilities": { "elicitation": {} } })).await;
-    client.send(json!({ "jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": { "name": "ask" } })).await;
+    client
+        .send(json!({ "jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": { "name": "ask" } }))
+        .await;
     let question = client.hear().await;
     assert_eq!(question["method"], "elicitation/create");
     let answer = json!({ "action": "accept", "content": { "name": "Ada" } });
@@ -128,7 +138,11 @@ async fn a_slow_call_says_how_far_it_is_and_can_be_cancelled() {
     client.send(json!({ "jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": params })).await;
     let first = client.hear().await;
     assert_eq!((&first["params"]["progressToken"], &first["params"]["total"]), (&json!(7), &json!(16.0)));
-    client.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "c" } })).await;
+    client
+        .send(
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "c" } }),
+        )
+        .await;
     let after = client.ask("ping", json!({})).await;
     assert_eq!(after["result"], json!({}), "nothing more is heard of it");
 }

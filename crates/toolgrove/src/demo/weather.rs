@@ -9,7 +9,8 @@ const SKIES: [&str; 5] = ["sunny", "cloudy", "rain", "snow", "storm"];
 const CITIES: [&str; 4] = ["Berlin", "Lagos", "Lima", "Osaka"];
 
 pub(super) fn tools() -> Vec<Value> {
-    let city = json!({ "type": "string", "description": "Name of a city", "minLength": 1, "examples": ["Berlin"] });
+    let city =
+        json!({ "type": "string", "description": "Name of a city", "minLength": 1, "examples": ["Berlin"] });
     let units = json!({ "type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius" });
     let reads = |title: &str| json!({ "title": title, "readOnlyHint": true, "openWorldHint": false });
     let day = json!({ "type": "object", "required": ["day", "sky", "high", "low"], "properties": {
@@ -39,11 +40,11 @@ pub(super) fn tools() -> Vec<Value> {
 
 pub(super) fn call(tool: &str, args: &Value) -> Result<Value, Fault> {
     let city = word(args, "city");
-    let both = |value: Value| {
-        json!({ "content": [{ "type": "text", "text": value.to_string() }], "structuredContent": value })
-    };
+    let both = |value: Value| json!({ "content": [{ "type": "text", "text": value.to_string() }], "structuredContent": value });
     Ok(match tool {
-        "current" if city.eq_ignore_ascii_case("atlantis") => failed("Atlantis has no weather station any more"),
+        "current" if city.eq_ignore_ascii_case("atlantis") => {
+            failed("Atlantis has no weather station any more")
+        }
         "current" => {
             let (sky, high, _) = weather(city, 0);
             both(json!({ "city": city, "sky": sky, "temperature": in_units(high, args) }))
@@ -77,7 +78,8 @@ pub(super) fn prompt(name: &str, args: &Value) -> Result<Value, Fault> {
     }
     let days = word(args, "days");
     let days = if days.is_empty() { "3" } else { days };
-    let ask = format!("What should I pack for {days} days in {}? Look at the forecast first.", word(args, "city"));
+    let ask =
+        format!("What should I pack for {days} days in {}? Look at the forecast first.", word(args, "city"));
     Ok(json!({ "description": "What to take on a trip",
         "messages": [{ "role": "user", "content": { "type": "text", "text": ask } }] }))
 }

@@ -100,18 +100,19 @@ function List({ title, list, open, nameOf }: ListProps) {
       <ScrollBox label={title} className="mt-1 max-h-72">
         <ul className="space-y-1.5">
           {list.items.map((it, index) => {
-            const known = nameOf?.(it.name);
+            const name = typeof it.name === "string" ? it.name : "(without a name)";
+            const known = nameOf?.(name);
             return (
-              <li key={`${index} ${it.name}`}>
+              <li key={`${index} ${name}`}>
                 <p className="font-mono text-sm">
-                  <Foreign text={known?.public_name ?? it.name} plain />
+                  <Foreign text={known?.public_name ?? name} plain />
                   {known?.collides && (
                     <Badge tone="warn" className="ml-2">
                       collides
                     </Badge>
                   )}
                 </p>
-                {it.description && (
+                {typeof it.description === "string" && (
                   <Foreign text={it.description} plain className="block truncate text-muted text-sm" />
                 )}
               </li>

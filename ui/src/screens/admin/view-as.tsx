@@ -52,7 +52,7 @@ function Seen({ personId }: { personId: string }) {
         {seen.data.map((it) => (
           <li key={`${it.server} ${it.tool}`} className="border-b px-4 py-2">
             <Foreign
-              text={it.public_name ?? `${it.server}: ${it.tool}`}
+              text={it.public_name ?? it.server}
               plain
               className={it.reason ? "font-mono text-muted text-sm line-through" : "font-mono text-sm"}
             />

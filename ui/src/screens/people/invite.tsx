@@ -3,7 +3,7 @@
 import { type FormEvent, useId, useState } from "react";
 import { asProblem } from "@/api/http";
 import { useInvite } from "@/api/mutations";
-import type { Invited, Role } from "@/api/types";
+import type { Invite, Role } from "@/api/types";
 import { clock } from "@/lib/format";
 import { ROLES } from "@/lib/roles";
 import { FormField } from "@/parts/form-field";
@@ -28,7 +28,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
       <DialogContent title="Invite" description="They get a link that works once.">
         <DialogBody>
           {invite.data ? (
-            <InviteLink invited={invite.data} />
+            <InviteLink name={invite.data.name} invite={invite.data.invite} />
           ) : (
             <form id={form} onSubmit={submit} className="space-y-4">
               <FormField label="Email">
@@ -92,13 +92,13 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-export function InviteLink({ invited }: { invited: Invited }) {
+export function InviteLink({ name, invite }: { name: string; invite: Invite }) {
   return (
     <div className="space-y-2 py-1">
       <p>
-        Send this link to {invited.name}. It works once, until {clock(invited.invite.expires_at, Date.now())}.
+        Send this link to {name}. It works once, until {clock(invite.expires_at, Date.now())}.
       </p>
-      <SnippetView text={invited.invite.url} label="the link" />
+      <SnippetView text={invite.url} label="the link" />
     </div>
   );
 }

@@ -102,7 +102,7 @@ function Row({ person, selected, isSolo }: { person: PersonRow; selected: boolea
         <Foreign text={person.email ?? ""} plain className="block truncate text-muted" />
         <div className="mt-1 @lg:hidden">{role}</div>
         {problem && <p className="text-bad text-sm">{asProblem(problem).detail}</p>}
-        {again.data && <InviteLink invited={again.data} />}
+        {again.data && <InviteLink name={person.name} invite={again.data} />}
       </td>
       <td className="hidden py-2 pr-3 text-muted @2xl:table-cell">{SIGN_IN[person.sign_in]}</td>
       <td className="hidden py-2 pr-3 text-muted @xl:table-cell">
