@@ -5,4 +5,8 @@ fn main() {
     let is_release = std::env::var("PROFILE").is_ok_and(|it| it == "release");
     let watched = if is_release { "../../ui/dist" } else { "build.rs" };
     println!("cargo::rerun-if-changed={watched}");
+    // What is not there when this is compiled would not be found when it is built later.
+    if !is_release {
+        let _ = std::fs::create_dir_all("../../ui/dist");
+    }
 }
