@@ -8,6 +8,10 @@ const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/g
 
 export default defineConfig({
   testDir: "e2e",
+  projects: [
+    { name: "journeys", testMatch: "*.spec.ts" },
+    { name: "pictures", testMatch: "pictures.ts" },
+  ],
   // Every test has a hub of its own, but a machine has only so many cores.
   workers: 1,
   timeout: 90_000,
@@ -16,6 +20,7 @@ export default defineConfig({
   outputDir: "test-results",
   use: {
     ...(installed ? { launchOptions: { executablePath: installed, args: ["--no-sandbox"] } } : {}),
+    actionTimeout: 30_000,
     viewport: { width: 1280, height: 800 },
     colorScheme: "light",
     screenshot: "only-on-failure",

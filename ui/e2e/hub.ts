@@ -12,9 +12,11 @@ export const FIXTURE = process.env.TOOLGROVE_FIXTURE ?? built("toolgrove-fixture
 /** The configuration entry of a scripted server. */
 export const fixture = (...args: string[]) => ({ command: FIXTURE, args: ["stdio", ...args] });
 
+const PAGE = /http:\S+\/ui\/(login|join)\?\S+/;
+
 export type Hub = {
   url: string;
-  /** Signs a browser in, once. */
+  /** Signs a browser in, once: the owner of a solo hub, or the first admin of a team's. */
   signIn: string;
   api: <T>(path: string, body?: unknown) => Promise<T>;
   /** Adds servers without a page. */
@@ -22,17 +24,19 @@ export type Hub = {
   stop: () => Promise<void>;
 };
 
-export async function startHub(): Promise<Hub> {
+export type HubOptions = { mode?: "solo" | "team"; demo?: boolean };
+
+export async function startHub({ mode = "solo", demo = false }: HubOptions = {}): Promise<Hub> {
   const folder = mkdtempSync(join(tmpdir(), "toolgrove-e2e-"));
   const config = join(folder, "toolgrove.toml");
   const data = join(folder, "data");
-  writeFileSync(config, 'listen = "127.0.0.1:0"\n');
-  const child = spawn(HUB, ["serve"], {
+  writeFileSync(config, `listen = "127.0.0.1:0"\nmode = "${mode}"\n`);
+  const child = spawn(HUB, ["serve", ...(demo ? ["--demo"] : [])], {
     env: { ...process.env, TOOLGROVE_DATA: data, TOOLGROVE_CONFIG: config },
   });
   const said = await firstWords(child);
   const url = /http:\/\/[\d.]+:\d+(?=\/mcp)/.exec(said)?.[0] ?? "";
-  const signIn = /http:\S+\/ui\/login\?\S+/.exec(said)?.[0] ?? "";
+  const signIn = PAGE.exec(said)?.[0] ?? "";
   const key = readFileSync(join(data, "key"), "utf8").trim();
   const api = async <T>(path: string, body?: unknown) => {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
@@ -64,7 +68,7 @@ function firstWords(child: ChildProcess): Promise<string> {
     let said = "";
     const hear = (piece: Buffer) => {
       said += piece.toString();
-      if (said.includes("/ui/login?")) resolve(said);
+      if (/ui\/(login|join)\?\S+\s/.test(said)) resolve(said);
     };
     child.stdout?.on("data", hear);
     child.stderr?.on("data", hear);

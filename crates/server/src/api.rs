@@ -63,6 +63,8 @@ pub fn health(app: &App, offer: &Offer, status: &str) -> Health {
     };
     let is_process = matches!(offer.instance.transport, Transport::Stdio(_));
     let link = match state {
+        // Whose link it is stands beside it.
+        hub::LinkState::Failed(Error::Unreachable { cause, .. }) => LinkState::Failed { why: cause },
         hub::LinkState::Failed(error) => LinkState::Failed { why: error.to_string() },
         hub::LinkState::Opening => LinkState::Starting,
         hub::LinkState::Idle if is_process => LinkState::Idle,

@@ -145,12 +145,16 @@ async fn insert(db: &Db, rows: &[CallRecord]) -> Result<()> {
             (&it.error_code).into(),
             i64::try_from(it.bytes).unwrap_or(i64::MAX).into(),
             now.into(),
+            it.client.as_deref().map_or(Value::Text(None), storable),
+            (it.timeline != Timeline::default())
+                .then(|| serde_json::to_string(&it.timeline).unwrap_or_default())
+                .into(),
         ]
     });
     // A try whose answer was lost may have stored the rows already.
     let sql = Sql::insert(
         "INSERT INTO calls (id, parent_id, person_id, token_id, chat_id, door, method, instance_id, tool, depth,
-            started_at, ms, outcome, error_code, bytes, created_at)",
+            started_at, ms, outcome, error_code, bytes, created_at, client, timeline)",
         rows,
         "ON CONFLICT (id) DO NOTHING",
     );
@@ -207,8 +211,12 @@ fn read(row: &Row) -> Result<CallRecord> {
         outcome: parse_end(&row.text("outcome")?)?,
         error_code: row.maybe_text("error_code")?,
         bytes: row.int("bytes")?.unsigned_abs(),
-        client: None,
-        timeline: Timeline::default(),
+        client: row.maybe_text("client")?.map(Into::into),
+        // Times are for looking at: a row without them is still a row.
+        timeline: row
+            .maybe_text("timeline")?
+            .and_then(|it| serde_json::from_str(&it).ok())
+            .unwrap_or_default(),
     })
 }
 

@@ -14,6 +14,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_sign_in.sql"),
     include_str!("../migrations/0004_oauth.sql"),
     include_str!("../migrations/0007_clients.sql"),
+    include_str!("../migrations/0005_call_details.sql"),
 ];
 
 /// Brings the database to the version after `steps`. A newer one is refused.

@@ -18,6 +18,7 @@ import type {
   Diagnosis,
   Imported,
   ImportStep,
+  Instance,
   Invite,
   Invited,
   Member,
@@ -48,6 +49,18 @@ export function useChangeInstance(id: string) {
   return useMutation({
     mutationFn: (change: InstanceChange) => patch<WholeInstance>(instancePath(id), change),
     onSuccess: (whole) => putInstance(client, whole),
+  });
+}
+
+/** On or off. What keeps an instance off may be its server: then that is turned on, and the instance follows. */
+export function useTurn(instance: Instance) {
+  const client = useQueryClient();
+  return useMutation<unknown, Error, boolean>({
+    mutationFn: async (enabled) => {
+      if (enabled && instance.enabled) {
+        putServer(client, await patch<Server>(`/api/mcp/servers/${instance.server_id}`, { enabled }));
+      } else putInstance(client, await patch<WholeInstance>(instancePath(instance.id), { enabled }));
+    },
   });
 }
 

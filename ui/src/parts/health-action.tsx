@@ -3,7 +3,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { asProblem } from "@/api/http";
-import { useChangeInstance, useConnect, useRefresh } from "@/api/mutations";
+import { useConnect, useRefresh, useTurn } from "@/api/mutations";
 import type { Instance, Problem } from "@/api/types";
 import { Button } from "@/ui/button";
 
@@ -13,7 +13,7 @@ export function HealthAction({ instance, onProblem }: Props) {
   const { id, slug, health } = instance;
   const connect = useConnect(id);
   const refresh = useRefresh(id);
-  const change = useChangeInstance(id);
+  const turn = useTurn(instance);
   const { action } = health;
   if (!action) return null;
   const told = {
@@ -41,9 +41,9 @@ export function HealthAction({ instance, onProblem }: Props) {
     case "open_tab":
       return run(refresh.isPending, () => refresh.mutate(undefined, told));
     case "turn_on":
-      return run(change.isPending, () => change.mutate({ enabled: true }, told));
+      return run(turn.isPending, () => turn.mutate(true, told));
     case "cancel":
-      return run(change.isPending, () => change.mutate({ enabled: false }, told));
+      return run(turn.isPending, () => turn.mutate(false, told));
     case "show_log":
       return go("log");
     case "review":

@@ -2,6 +2,7 @@
 
 import type { Health, Level } from "@/api/types";
 import { cn } from "@/lib/class";
+import { Sentence } from "./problem";
 
 const COLOUR: Record<Level, string> = {
   ok: "text-ok",
@@ -51,7 +52,7 @@ export function StatusLine({ health, className }: { health: Health; className?: 
           health.level === "bad" || health.level === "warn" ? COLOUR[health.level] : "",
         )}
       >
-        {health.summary}
+        <Sentence text={health.summary} />
       </span>
     </span>
   );

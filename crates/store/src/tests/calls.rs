@@ -1,5 +1,6 @@
 //! The call log: nothing lost by a clean shutdown, newest first, one's own only.
 
+use toolgrove_core::timeline::Tick;
 use toolgrove_core::{CallEnd, CallRecord, Timeline};
 use uuid::Uuid;
 
@@ -94,6 +95,13 @@ async fn a_row_comes_back_as_it_was_recorded(place: Place) {
         outcome: CallEnd::InputRequired,
         error_code: Some("call.denied".into()),
         bytes: u64::from(u32::MAX) * 2,
+        client: Some("editor ☔".into()),
+        timeline: Timeline {
+            checked: Some(20),
+            queued: Some(5),
+            linked: Some(40),
+            ticks: vec![Tick { at: 50, progress: Some(0.5), total: None }],
+        },
         ..record(Uuid::now_v7(), "mcp__w__rain")
     };
     log.record(full.clone());

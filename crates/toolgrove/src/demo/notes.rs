@@ -167,7 +167,7 @@ async fn authorize(State(desk): State<Arc<Desk>>, RawQuery(query): RawQuery) -> 
     let query = query.unwrap_or_default();
     match checked(&desk, &query) {
         Ok(deny) => Html(format!(
-            "<!doctype html><html lang=en><meta charset=utf-8><title>Demo provider</title>\
+            "<!doctype html><html lang=en><meta charset=utf-8><link rel=icon href=data:,><title>Demo provider</title>\
              <style>body{{font:16px/1.5 system-ui;margin:3rem auto;max-width:24rem;color-scheme:light dark}}\
              a{{display:inline-block;margin-right:1rem}}</style><h1>Demo provider</h1>\
              <p>Toolgrove wants to read and write your demo notes.</p>\

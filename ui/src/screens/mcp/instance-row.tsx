@@ -4,8 +4,8 @@ import { Link } from "@tanstack/react-router";
 import { ChevronRight, Ellipsis, RefreshCw, ScrollText, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { asProblem } from "@/api/http";
-import { useChangeInstance, useRefresh, useRemoveInstance } from "@/api/mutations";
-import type { Instance, Problem, ServerCalls } from "@/api/types";
+import { useRefresh, useRemoveInstance, useTurn } from "@/api/mutations";
+import type { Instance, Problem, Server, ServerCalls } from "@/api/types";
 import { copy } from "@/app/clipboard";
 import { useNow } from "@/app/now";
 import { cn } from "@/lib/class";
@@ -22,27 +22,29 @@ import { Menu, MenuContent, MenuItem, MenuSeparator, MenuTrigger } from "@/ui/me
 import { Switch } from "@/ui/switch";
 import { RowTools } from "./row-tools";
 
-type Props = { instance: Instance; endpoint: string; stats: ServerCalls | undefined };
+type Props = { instance: Instance; server: Server | undefined; stats: ServerCalls | undefined };
 
-export function InstanceRow({ instance, endpoint, stats }: Props) {
+export function InstanceRow({ instance, server, stats }: Props) {
   const [isOpen, setOpen] = useState(false);
   const [problem, setProblem] = useState<Problem>();
   const now = useNow();
-  const change = useChangeInstance(instance.id);
-  const enabled = change.isPending ? (change.variables.enabled ?? instance.enabled) : instance.enabled;
+  const endpoint = server?.endpoint ?? "";
+  const turn = useTurn(instance);
+  const isOn = instance.health.state !== "disabled";
+  const enabled = turn.isPending ? turn.variables : isOn;
   const setEnabled = (wanted: boolean) =>
-    change.mutate(
-      { enabled: wanted },
-      { onError: (error) => setProblem(asProblem(error)), onSuccess: () => setProblem(undefined) },
-    );
+    turn.mutate(wanted, {
+      onError: (error) => setProblem(asProblem(error)),
+      onSuccess: () => setProblem(undefined),
+    });
   return (
     <tbody className="border-b last:border-b-0">
       <tr className={cn("group hover:bg-sunken", !enabled && "text-muted")}>
-        <td className="pl-1.5 align-top">
+        <td className="pl-1.5 align-top @2xl:align-middle">
           <Button
             variant="ghost"
             size="icon-sm"
-            className="mt-2"
+            className="mt-2 @2xl:mt-0"
             aria-label={`Tools of ${instance.name}`}
             aria-expanded={isOpen}
             onClick={() => setOpen(!isOpen)}

@@ -31,7 +31,7 @@ export function InstanceTable({ instances, servers }: { instances: Instance[]; s
           <InstanceRow
             key={it.id}
             instance={it}
-            endpoint={servers.find((row) => row.id === it.server_id)?.endpoint ?? ""}
+            server={servers.find((row) => row.id === it.server_id)}
             stats={stats.data?.servers.find((row) => row.instance_id === it.id)}
           />
         ))}

@@ -6,6 +6,7 @@ import { statusQuery } from "@/api/queries";
 import { NotFound } from "@/app/fallback";
 import { isAdmin } from "@/app/who";
 import { Page } from "@/parts/page";
+import { SkeletonRows } from "@/parts/skeleton";
 import { AdminTabs } from "@/screens/admin/admin-tabs";
 import { ChangeLog } from "./change-log";
 import { PeopleList } from "./people-list";
@@ -22,12 +23,14 @@ const PAGES = {
 export function PeopleScreen() {
   const { tab, select } = route.useSearch();
   const { data: status } = useQuery(statusQuery);
-  if (status && !isAdmin(status)) return <NotFound />;
+  // Nothing is asked before it is known who asks.
+  if (!status) return <SkeletonRows rows={6} />;
+  if (!isAdmin(status)) return <NotFound />;
   const here = tab === "workspaces" || tab === "changes" ? tab : "people";
   return (
     <Page {...PAGES[here]}>
       <AdminTabs here={here} />
-      {here === "people" && <PeopleList isSolo={status?.mode === "solo"} selected={select} />}
+      {here === "people" && <PeopleList isSolo={status.mode === "solo"} selected={select} />}
       {here === "workspaces" && <Workspaces />}
       {here === "changes" && <ChangeLog />}
     </Page>

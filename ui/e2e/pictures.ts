@@ -1,0 +1,124 @@
+/** The pictures of the documents: every screen of the demo world in both themes. `cargo xtask screenshots` runs it. */
+
+import { join, resolve } from "node:path";
+import type { Page } from "@playwright/test";
+import type { Hub } from "./hub";
+import { test } from "./test";
+
+const OUT = resolve(process.env.PICTURES ?? join(import.meta.dirname, "../../docs/pictures"));
+/** For a look at other widths, and at some screens only; neither is part of the documents. */
+const WIDTH = Number(process.env.WIDTH ?? 1280);
+const ONLY = process.env.ONLY?.split(",");
+
+type Shot = { name: string; path: string; seen: RegExp | string; before?: (page: Page) => Promise<void> };
+
+const run = async (page: Page) => {
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+};
+
+const SHOTS: Shot[] = [
+  { name: "home", path: "/ui/", seen: "Needs you" },
+  {
+    name: "mcp",
+    path: "/ui/mcp",
+    seen: "Needs an API key",
+    before: async (page) => {
+      await page.getByRole("button", { name: "Tools of weather" }).click();
+      await page.getByRole("switch", { name: "forecast is on" }).waitFor();
+    },
+  },
+  {
+    name: "add",
+    path: `/ui/mcp?add=${encodeURIComponent("npx -y @modelcontextprotocol/server-everything")}`,
+    seen: "will run on the hub",
+  },
+  {
+    name: "runner",
+    path: `/ui/mcp/weather?tool=forecast&args=${Buffer.from('{"city":"Lima","days":3}').toString("base64url")}`,
+    seen: "Arguments",
+    before: async (page) => {
+      await run(page);
+      await page.getByText("Lima").last().waitFor({ timeout: 30_000 });
+    },
+  },
+  {
+    name: "question",
+    path: "/ui/mcp/bad-day?tool=ask",
+    seen: "Arguments",
+    before: async (page) => {
+      await run(page);
+      await page.getByText("Who is there?").waitFor();
+    },
+  },
+  { name: "resources", path: "/ui/mcp/files?tab=resources", seen: "readme.md" },
+  { name: "log", path: "/ui/mcp/bad-day?tab=log", seen: "complaint" },
+  { name: "settings-of-one", path: "/ui/mcp/weather?tab=settings", seen: "Definition" },
+  { name: "failed", path: "/ui/mcp/broken", seen: "exited with code 1" },
+  { name: "activity", path: "/ui/activity", seen: "mcp__weather__forecast" },
+  {
+    name: "call",
+    path: "/ui/activity?q=tool%3Amcp__bad-day__slow",
+    seen: "mcp__bad-day__slow",
+    before: async (page) => {
+      await page.getByRole("link", { name: "mcp__bad-day__slow" }).first().click();
+      await page.getByText("Server worked").waitFor();
+    },
+  },
+  {
+    name: "admin",
+    path: "/ui/admin/mcp",
+    seen: "External servers",
+    before: async (page) => {
+      await page.getByRole("link", { name: "weather" }).first().click();
+      await page.getByText("mcp__weather__forecast").waitFor();
+    },
+  },
+  { name: "people", path: "/ui/admin/people", seen: "Role" },
+  { name: "settings", path: "/ui/settings", seen: "Your data" },
+  {
+    name: "palette",
+    path: "/ui/mcp",
+    seen: "Needs an API key",
+    before: async (page) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").waitFor();
+    },
+  },
+];
+
+/** A day's work, so that there is something to see. */
+async function live(hub: Hub) {
+  const call = (tool: string, args: object = {}) => hub.api("/api/mcp/call", { tool, arguments: args });
+  for (const city of ["Berlin", "Lagos", "Lima", "Osaka", "Atlantis"]) {
+    await call("mcp__weather__current", { city });
+    await call("mcp__weather__forecast", { city, days: 2 });
+  }
+  for (let turn = 0; turn < 6; turn++) await call("mcp__bad-day__flaky");
+  await call("mcp__files__search", { query: "plants" });
+  await call("mcp__files__read_file", { path: "notes/todo.md" });
+  await call("mcp__files__delete_file", { path: "nothing.md" });
+  await call("mcp__bad-day__complain", { lines: 14 });
+  await call("mcp__bad-day__slow", { seconds: 0.8 });
+  await call("mcp__bad-day__huge", { kilobytes: 64 });
+}
+
+test.use({ hubOptions: { demo: true }, viewport: { width: WIDTH, height: 800 }, locale: "en-GB" });
+
+test("pictures", async ({ page, hub }) => {
+  test.setTimeout(600_000);
+  await live(hub);
+  for (const { name, path, seen, before } of SHOTS) {
+    if (ONLY && !ONLY.includes(name)) continue;
+    await test.step(name, async () => {
+      await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+      await page.goto(hub.url + path);
+      await page.getByText(seen).filter({ visible: true }).first().waitFor();
+      await before?.(page);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await page.evaluate(() => Promise.allSettled(document.getAnimations().map((it) => it.finished)));
+        await page.screenshot({ path: join(OUT, `${name}-${colorScheme}.png`), animations: "disabled" });
+      }
+    });
+  }
+});
