@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { defineConfig } from "@playwright/test";
 
 /** The browser of the system, where there is one; else the one that `npx playwright install chromium` brings. */
-const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((it) =>
-  existsSync(it),
-);
+const installed =
+  process.env.TOOLGROVE_TEST_CHROMIUM ??
+  ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((it) => existsSync(it));
 
 export default defineConfig({
   testDir: "e2e",

@@ -57,9 +57,12 @@ const SHOTS: Shot[] = [
   { name: "activity", path: "/ui/activity", seen: "mcp__weather__forecast" },
   {
     name: "call",
-    path: "/ui/activity?q=tool%3Amcp__bad-day__slow",
-    seen: "mcp__bad-day__slow",
+    path: `/ui/mcp/bad-day?tool=slow&args=${Buffer.from('{"seconds":0.8}').toString("base64url")}`,
+    seen: "Arguments",
     before: async (page) => {
+      await run(page);
+      await page.getByText("done after 0.8 seconds").waitFor();
+      await page.getByRole("link", { name: "Activity" }).click();
       await page.getByRole("link", { name: "mcp__bad-day__slow" }).first().click();
       await page.getByText("Server worked").waitFor();
     },
@@ -73,7 +76,7 @@ const SHOTS: Shot[] = [
       await page.getByText("mcp__weather__forecast").waitFor();
     },
   },
-  { name: "people", path: "/ui/admin/people", seen: "Role" },
+  { name: "people", path: "/ui/admin/people", seen: "Only you" },
   { name: "settings", path: "/ui/settings", seen: "Your data" },
   {
     name: "palette",

@@ -13,8 +13,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_seal_keys.sql"),
     include_str!("../migrations/0003_sign_in.sql"),
     include_str!("../migrations/0004_oauth.sql"),
-    include_str!("../migrations/0007_clients.sql"),
     include_str!("../migrations/0005_call_details.sql"),
+    include_str!("../migrations/0007_clients.sql"),
 ];
 
 /// Brings the database to the version after `steps`. A newer one is refused.

@@ -43,6 +43,8 @@ enum Command {
     Test(test::Args),
     /// Build the web UI, if something in it changed
     Ui,
+    /// Take the pictures of the documents
+    Screenshots,
     /// Run the MCP conformance suite through the hub
     Conformance(conformance::Args),
     /// Run every fuzz target for a bounded time
@@ -67,6 +69,7 @@ async fn main() -> ExitCode {
             Command::Run(args) => run::run(args).await,
             Command::Test(args) => test::run(args).await,
             Command::Ui => ui::run().await,
+            Command::Screenshots => ui::screenshots().await,
             Command::Conformance(args) => conformance::run(args).await,
             Command::Fuzz(args) => fuzz::run(args).await,
             Command::Tidy => tidy::run().await,

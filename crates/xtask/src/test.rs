@@ -36,11 +36,12 @@ async fn full() -> Result<()> {
     report.step("prerequisites", prerequisites::check_to_test()).await;
     let npm = report.step("npm peers", peers::install_npm()).await;
     report.step("Python peers", peers::install_python()).await;
-    ui::test(&mut report).await;
+    let ui = ui::test(&mut report).await;
     report.step("format", format()).await;
     report.step("clippy", clippy()).await;
     let built = report.step("build", tree::build()).await;
     report.step("tests", needs(built, "build", tests())).await;
+    report.step("UI journeys", needs(built && ui, "build and UI build", ui::journeys())).await;
     report.step("doc tests", needs(built, "build", doc_tests())).await;
     report.step("tidy", needs(built, "build", tidy::check())).await;
     report.step("deny", licences::run()).await;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
+use crate::peers;
 use crate::process::Run;
 use crate::report::Report;
 use crate::tree::{self, Stamp};
@@ -34,18 +35,40 @@ pub(crate) async fn build_where_possible() -> Result<()> {
     run().await
 }
 
-/// Everything there is to test, in the order in which it fails fastest.
-pub(crate) async fn test(report: &mut Report) {
-    if !exists() {
-        return;
+/// Everything that can be tested without a hub, in the order in which it fails fastest. True if the UI is built.
+pub(crate) async fn test(report: &mut Report) -> bool {
+    if !report.step("UI packages", install()).await {
+        return false;
     }
-    if report.step("UI packages", install()).await {
-        report.step("UI check", npm("check")).await;
-        report.step("UI tests", npm("test")).await;
-        if report.step("UI build", build_if_stale()).await {
-            report.step("UI size", npm("size")).await;
-        }
+    report.step("UI check", npm("check")).await;
+    report.step("UI tests", npm("test")).await;
+    let built = report.step("UI build", build_if_stale()).await;
+    if built {
+        report.step("UI size", npm("size")).await;
     }
+    built
+}
+
+/// Journeys in a real browser on the built hub, and how fast the page is. Expects hub and UI to be built.
+pub(crate) async fn journeys() -> Result<()> {
+    Run::new("npm", ["run", "--silent", "e2e"]).in_folder(&folder()).envs(&peers::environment()).run().await
+}
+
+/// `cargo xtask screenshots`: the pictures of the documents, taken of the demo world.
+pub(crate) async fn screenshots() -> Result<()> {
+    run().await?;
+    Run::new("cargo", ["build", "--package", "toolgrove"]).in_folder(tree::root()).run().await?;
+    // Pictures show where programs lie: a plain place, whoever takes them.
+    let place = std::env::temp_dir().join("toolgrove");
+    std::fs::create_dir_all(&place)?;
+    let hub = place.join("toolgrove");
+    std::fs::copy(tree::debug_binary("toolgrove"), &hub)?;
+    Run::new("npm", ["run", "--silent", "pictures"])
+        .in_folder(&folder())
+        .envs(&peers::environment())
+        .env("TOOLGROVE_BIN", &hub)
+        .run()
+        .await
 }
 
 /// Installs what the lock file names, unless that is there.

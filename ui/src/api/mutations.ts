@@ -7,6 +7,7 @@ import { dropInstance, dropServer, putInstance, putServer, upsert } from "./patc
 import {
   authConfigsQuery,
   browsersQuery,
+  clientsQuery,
   membersQuery,
   peopleQuery,
   tokensQuery,
@@ -314,6 +315,15 @@ export function useEndBrowser() {
     mutationFn: (id: string) => remove(`/api/sessions/${id}`),
     onSuccess: (_, id) =>
       client.setQueryData(browsersQuery.queryKey, (list) => list?.filter((it) => it.id !== id)),
+  });
+}
+
+export function useDisconnectClient() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => remove(`/api/oauth/clients/${id}`),
+    onSuccess: (_, id) =>
+      client.setQueryData(clientsQuery.queryKey, (list) => list?.filter((it) => it.id !== id)),
   });
 }
 

@@ -9,6 +9,7 @@ import type {
   CallDetail,
   CallRecord,
   CallStats,
+  ConnectedClient,
   HubStatus,
   Instance,
   LogLines,
@@ -180,6 +181,11 @@ export const browsersQuery = queryOptions({
   queryKey: ["browsers"],
   queryFn: ({ signal }) => get<Browser[]>("/api/sessions", signal),
   retry: false,
+});
+
+export const clientsQuery = queryOptions({
+  queryKey: ["clients"],
+  queryFn: ({ signal }) => get<ConnectedClient[]>("/api/oauth/clients", signal),
 });
 
 /** The whole catalogue as one person sees it, with what they do not see and why. */

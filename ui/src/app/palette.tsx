@@ -93,7 +93,7 @@ export default function Palette({ onClose, onShortcuts }: Props) {
                     icon={<Plug />}
                     onSelect={go(() => router.navigate({ to: "/mcp/$id", params: { id: it.slug } }))}
                   >
-                    <Foreign text={it.name} plain className="truncate" />
+                    <Foreign text={it.name} plain className="max-w-1/2 shrink-0 truncate" />
                     <StatusLine health={it.health} className="ml-auto truncate text-muted text-sm" />
                   </Item>
                 ))}

@@ -22,7 +22,7 @@ test.each([
 
 test("a time in the future is now, not a negative age", () => {
   expect(ago(2000, 1000)).toBe("now");
-  expect(ago(0, 61_000)).toBe("1m ago");
+  expect(ago(0, 61_000)).toBe("1 min ago");
   expect(age(200)).toBe("3 min old");
 });
 

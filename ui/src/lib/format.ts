@@ -1,7 +1,6 @@
 /** Numbers, sizes and times as people read them. */
 
 const number = new Intl.NumberFormat("en");
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
 
 export const count = (value: number) => number.format(value);
 
@@ -27,23 +26,22 @@ export function bytes(value: number): string {
   return `${(value / 1_000_000).toFixed(1)} MB`;
 }
 
-/** `now`, `3m ago`, `yesterday`. */
+/** `now`, `3 min ago`, `2 d ago`. */
 export function ago(then: number, now: number): string {
   const seconds = Math.max(0, Math.round((now - then) / 1000));
-  if (seconds < 5) return "now";
-  if (seconds < 60) return relative.format(-seconds, "second");
-  if (seconds < 3600) return relative.format(-Math.floor(seconds / 60), "minute");
-  if (seconds < 86_400) return relative.format(-Math.floor(seconds / 3600), "hour");
-  return relative.format(-Math.floor(seconds / 86_400), "day");
+  return seconds < 5 ? "now" : `${span(seconds)} ago`;
 }
 
 /** An age in seconds, as `just now` or `3 min old`. */
 export function age(seconds: number): string {
-  if (seconds < 5) return "just now";
-  if (seconds < 60) return `${Math.floor(seconds)} s old`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min old`;
-  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h old`;
-  return `${Math.floor(seconds / 86_400)} d old`;
+  return seconds < 5 ? "just now" : `${span(seconds)} old`;
+}
+
+function span(seconds: number): string {
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
 }
 
 const clockToday = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });

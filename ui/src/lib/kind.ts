@@ -13,3 +13,6 @@ const WORDS: Record<string, string> = {
 };
 
 export const kindWord = (transport: string) => WORDS[transport] ?? transport;
+
+/** A command line that begins with the program, not with where it lies. */
+export const withoutFolders = (command: string) => command.replace(/^\S*\/(?=\S)/, "");

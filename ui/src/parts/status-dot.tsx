@@ -44,8 +44,8 @@ export function Dot({ health, className }: { health: Health; className?: string 
 
 export function StatusLine({ health, className }: { health: Health; className?: string }) {
   return (
-    <span className={cn("inline-flex min-w-0 items-center gap-1.5", className)}>
-      <Dot health={health} />
+    <span className={cn("inline-flex min-w-0 items-start gap-1.5", className)}>
+      <Dot health={health} className="mt-1.25" />
       <span
         className={cn(
           "min-w-0 break-words",

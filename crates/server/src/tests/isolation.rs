@@ -66,6 +66,7 @@ const ROWS: &[Row] = &[
     Row("patch", "/api/people/{id}", r#"{"name":"x"}"#, Admins),
     Row("delete", "/api/people/{id}", "", Admins),
     Row("post", "/api/people/{id}/invite", "", Admins),
+    Row("get", "/api/people/{id}/catalog", "", Admins),
     Row("get", "/api/admin/log", "", Admins),
     Row("get", "/api/tokens", "", People),
     Row("post", "/api/tokens", r#"{"name":"x","grants":["zebra"]}"#, People),

@@ -25,8 +25,8 @@ const ROWS: &[&str] = &[
     include_str!("rows/0002.sql"),
     include_str!("rows/0003.sql"),
     include_str!("rows/0004.sql"),
-    include_str!("rows/0007.sql"),
     include_str!("rows/0005.sql"),
+    include_str!("rows/0007.sql"),
 ];
 
 async fn every_earlier_version_keeps_its_rows(place: Place) {

@@ -16,10 +16,8 @@ export function Doctor({ instance }: { instance: Instance }) {
         <p className="min-w-0 flex-1 basis-60">
           {doctor.data ? (
             <Sentence text={doctor.data.advice} />
-          ) : instance.last_error ? (
-            <Sentence text={instance.last_error} />
           ) : (
-            "Find out where the way to this server ends."
+            "The doctor walks the way to this server and says where it ends."
           )}
         </p>
         <Button size="sm" disabled={doctor.isPending} onClick={() => doctor.mutate()}>

@@ -11,6 +11,7 @@ import { cn } from "@/lib/class";
 import { count, plural, tokens } from "@/lib/format";
 import { Foreign } from "@/parts/foreign";
 import { Hints } from "@/parts/hints";
+import { Sentence } from "@/parts/problem";
 import { Badge } from "@/ui/badge";
 import { Input } from "@/ui/input";
 import { PermissionSelect } from "./permission-select";
@@ -65,7 +66,7 @@ export function ToolList({ instance, selected }: { instance: WholeInstance; sele
         <ul className="border-b bg-warn-soft px-3 py-2 text-sm text-warn">
           {instance.problems.map((it) => (
             <li key={it}>
-              <Foreign text={it} />
+              <Sentence text={it} />
             </li>
           ))}
         </ul>

@@ -15,6 +15,9 @@ type Props = { instance: WholeInstance; selected: string | undefined; args: stri
 export function ToolsTab({ instance, selected, args }: Props) {
   const tool = instance.tool_list.find((it) => it.name === selected);
   const given = args === undefined ? undefined : decodeArgs(args);
+  if (instance.tool_list.length === 0 && instance.age_s === null) {
+    return <Empty sentence="Its tools are not known yet: the server was never reached." />;
+  }
   if (instance.tool_list.length === 0) {
     return (
       <Empty sentence="This server offers no tools">

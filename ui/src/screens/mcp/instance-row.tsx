@@ -10,7 +10,7 @@ import { copy } from "@/app/clipboard";
 import { useNow } from "@/app/now";
 import { cn } from "@/lib/class";
 import { ago } from "@/lib/format";
-import { kindWord } from "@/lib/kind";
+import { kindWord, withoutFolders } from "@/lib/kind";
 import { Confirm } from "@/parts/confirm";
 import { Foreign } from "@/parts/foreign";
 import { HealthAction } from "@/parts/health-action";
@@ -22,6 +22,9 @@ import { Menu, MenuContent, MenuItem, MenuSeparator, MenuTrigger } from "@/ui/me
 import { Switch } from "@/ui/switch";
 import { RowTools } from "./row-tools";
 
+/** Columns that are always there. A cell over more of them would make new ones where the page is narrow. */
+const NARROW = 3;
+
 type Props = { instance: Instance; server: Server | undefined; stats: ServerCalls | undefined };
 
 export function InstanceRow({ instance, server, stats }: Props) {
@@ -29,6 +32,7 @@ export function InstanceRow({ instance, server, stats }: Props) {
   const [problem, setProblem] = useState<Problem>();
   const now = useNow();
   const endpoint = server?.endpoint ?? "";
+  const place = instance.transport === "stdio" ? withoutFolders(endpoint) : endpoint;
   const turn = useTurn(instance);
   const isOn = instance.health.state !== "disabled";
   const enabled = turn.isPending ? turn.variables : isOn;
@@ -63,7 +67,7 @@ export function InstanceRow({ instance, server, stats }: Props) {
           </Link>
           <p className="truncate font-mono text-muted text-sm" title={endpoint}>
             {instance.slug}
-            {endpoint && <Foreign text={` · ${endpoint}`} plain className="@max-lg:hidden" />}
+            {place && <Foreign text={` · ${place}`} plain className="@max-lg:hidden" />}
           </p>
           <div className="@2xl:hidden">
             <StatusLine health={instance.health} />
@@ -101,15 +105,19 @@ export function InstanceRow({ instance, server, stats }: Props) {
       )}
       {problem && (
         <tr>
-          <td colSpan={7} className="px-3 pb-3">
-            <ProblemView problem={problem} />
+          <td colSpan={NARROW} className="p-0">
+            <div className="w-[100cqw] px-3 pb-3">
+              <ProblemView problem={problem} />
+            </div>
           </td>
         </tr>
       )}
       {isOpen && (
         <tr>
-          <td colSpan={7} className="border-t bg-sunken p-0">
-            <RowTools instance={instance} />
+          <td colSpan={NARROW} className="p-0">
+            <div className="w-[100cqw] border-t bg-sunken">
+              <RowTools instance={instance} />
+            </div>
           </td>
         </tr>
       )}

@@ -11,6 +11,7 @@ import { Button } from "@/ui/button";
 import { Switch } from "@/ui/switch";
 import { Accounts } from "./accounts";
 import { Browsers } from "./browsers";
+import { ConnectedClients } from "./clients";
 import { Password } from "./password";
 import { Tokens } from "./tokens";
 
@@ -34,6 +35,7 @@ export function SettingsScreen() {
         <Accounts />
         {isTeam && (
           <>
+            <ConnectedClients />
             <Browsers />
             <Password />
           </>
