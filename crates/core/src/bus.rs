@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
+use toolgrove_wire::Raw;
 use uuid::Uuid;
 
 use crate::event::ListKind;
@@ -26,7 +27,14 @@ pub struct Notice {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Change {
     List(ListKind),
-    Resource { uri: String },
+    Resource {
+        uri: String,
+    },
+    /// A task, by its server's own id, and how it is now.
+    Task {
+        id: String,
+        params: Raw,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -46,7 +54,18 @@ impl Bus {
         self.tx.subscribe()
     }
 
+    /// How many listen. For tests.
+    #[doc(hidden)]
+    pub fn listeners(&self) -> usize {
+        self.tx.receiver_count()
+    }
+
     pub fn publish(&self, notice: Notice) {
+        // Each report of a task says something else, and the last one counts.
+        if let Change::Task { .. } = notice.what {
+            let _ = self.tx.send(notice);
+            return;
+        }
         let first = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(notice.clone());
         if !first {
             return;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use toolgrove_wire::modern::ResultKind;
@@ -226,7 +227,15 @@ pub enum LegacyTask {
     Required,
 }
 
-/// Whether a resource is to be watched from now on.
+/// Something of a server that can be watched, by the name its server gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subject {
+    Resource(String),
+    /// A task of the extension; its status is reported.
+    Task(String),
+}
+
+/// Whether something is to be watched from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watching {
     Start,
@@ -241,6 +250,15 @@ pub struct Discovery {
     pub capabilities: Raw,
     pub instructions: Option<String>,
     pub lists: Vec<(ListKind, Result<Vec<Raw>, Error>)>,
+    /// For how long the server says that its tools hold.
+    pub tools_hold: Duration,
+}
+
+/// A list, and for how long its server says that it holds. Only a modern one says so.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    pub items: Vec<Raw>,
+    pub holds: Duration,
 }
 
 /// The live connections. The real one is `upstream::Pool`.
@@ -261,7 +279,7 @@ pub trait Links: Send + Sync + 'static {
         &self,
         instance: &Arc<Instance>,
         kind: ListKind,
-    ) -> impl Future<Output = Result<Vec<Raw>, Error>> + Send;
+    ) -> impl Future<Output = Result<Listing, Error>> + Send;
 
     /// Opens a link if none is open and reads everything the server offers.
     fn discover(&self, instance: &Arc<Instance>) -> impl Future<Output = Result<Discovery, Error>> + Send;
@@ -269,12 +287,15 @@ pub trait Links: Send + Sync + 'static {
     /// Whether changes of the server's lists are being reported, so that asking again would tell nothing new.
     fn has_feed(&self, instance: Uuid) -> bool;
 
-    /// Has updates of a resource reported, or no longer. The hub counts who wants them; links only hear of the first
+    /// Whether it is a modern server that does so, whose lists a client may keep for a while.
+    fn has_modern_feed(&self, instance: Uuid) -> bool;
+
+    /// Has updates of a resource or a task reported, or no longer. The hub counts who wants them; links only hear of the first
     /// and the last.
     fn watch(
         &self,
         instance: &Arc<Instance>,
-        uri: &str,
+        subject: &Subject,
         watching: Watching,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 

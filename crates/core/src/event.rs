@@ -35,6 +35,10 @@ pub struct Ask {
     pub reply: oneshot::Sender<Result<Raw, RpcError>>,
 }
 
+/// How many questions of one call may wait for a caller who is away, and how large each may be.
+pub const MOST_ASKS: usize = 16;
+pub const LONGEST_ASK: usize = 256 * 1024;
+
 /// The three questions a server may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
@@ -158,6 +162,11 @@ impl Events {
         self.rounds().away = true;
     }
 
+    /// Whether a question may be put to the caller, or may wait for it beside so many that are open.
+    pub fn takes(&self, params: &Raw, open: usize) -> bool {
+        !self.rounds().away || (open < MOST_ASKS && params.bytes().len() <= LONGEST_ASK)
+    }
+
     /// A new round begins, for which progress goes on where the last one ended.
     pub fn next_round(&self) {
         self.rounds().away = false;
@@ -245,6 +254,11 @@ pub enum News {
     ListChanged(ListKind),
     ResourceUpdated {
         uri: String,
+    },
+    /// A watched task is at another point; the parameters of `notifications/tasks`, without the keys of their hop.
+    TaskChanged {
+        id: String,
+        params: Raw,
     },
     /// The first probe, or a probe that contradicted an earlier verdict.
     Verdict(Verdict),

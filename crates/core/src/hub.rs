@@ -15,12 +15,13 @@ pub use watch::Watch;
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
-use toolgrove_wire::modern::{ResultHead, ResultKind};
+use toolgrove_wire::envelope::INTERNAL_ERROR;
+use toolgrove_wire::modern::{HEADER_MISMATCH, ResultHead, ResultKind};
 use toolgrove_wire::{Abilities, Edit, Raw};
 use uuid::Uuid;
 
 use crate::bus::Bus;
-use crate::call::{Asking, Call, Caller, LegacyTask, Links, Method, Outcome, Outgoing, View};
+use crate::call::{Asking, Call, Caller, LegacyTask, Links, Method, Outcome, Outgoing, Subject, View};
 use crate::catalog::{Catalog, Place, Route, usable};
 use crate::config::Capabilities;
 use crate::event::{Event, Events, ListKind};
@@ -66,9 +67,9 @@ pub struct Hub<L, G> {
     offers: Mutex<HashMap<Uuid, Arc<Offer>>>,
     states: Mutex<HashMap<Uuid, LinkState>>,
     /// One lock per instance: a list is fetched once, however many calls want it.
-    fetching: Mutex<HashMap<Uuid, Arc<AsyncMutex<Option<Instant>>>>>,
-    /// How many clients watch a resource, by instance and address.
-    watched: Mutex<HashMap<(Uuid, String), watch::Watchers>>,
+    fetching: Mutex<HashMap<Uuid, Arc<AsyncMutex<listing::Fetched>>>>,
+    /// How many clients watch a resource or a task of an instance.
+    watched: Mutex<HashMap<(Uuid, Subject), watch::Watchers>>,
     bus: Bus,
 }
 
@@ -286,13 +287,19 @@ impl<L: Links, G: Log> Hub<L, G> {
             repeatable,
             legacy_task,
         };
-        let result = match call.asking {
-            Asking::ByRetry => self.links.request(&instance, outgoing, events).await,
-            Asking::Live => drive::request(&self.links, &instance, outgoing, events).await,
-        };
+        let mut result = self.send(call, &instance, outgoing.clone(), events.clone()).await;
+        if is_header_mismatch(&result) && call.method == Method::CallTool {
+            // It was refused unread. Which arguments are headers may have changed since the last listing.
+            self.freshen(&instance).await;
+            let Target { headers, .. } = self.check_tool(call, recorder).await?;
+            if headers != outgoing.headers {
+                result = self.send(call, &instance, Outgoing { headers, ..outgoing }, events).await;
+            }
+        }
         if let Err(error) = &result {
             self.note_failure(&instance, error);
         }
+        let result = result.map_err(without_hop_code);
         let result = match call.view {
             View::All => {
                 let result = result.map_err(|it| uri::wrap_error(&instance.slug, it))?;
@@ -303,6 +310,19 @@ impl<L: Links, G: Log> Hub<L, G> {
         let head = ResultHead::read(&result);
         recorder.is_error = head.is_error;
         Ok(Outcome { result, kind: head.kind, instance })
+    }
+
+    async fn send(
+        &self,
+        call: &Call,
+        instance: &Arc<Instance>,
+        outgoing: Outgoing,
+        events: Events,
+    ) -> Result<Raw, Error> {
+        match call.asking {
+            Asking::ByRetry => self.links.request(instance, outgoing, events).await,
+            Asking::Live => drive::request(&self.links, instance, outgoing, events).await,
+        }
     }
 
     /// Route, policy and arguments of a tool call.
@@ -423,6 +443,20 @@ impl<G: Log> Recorder<'_, G> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_header_mismatch(result: &Result<Raw, Error>) -> bool {
+    matches!(result, Err(Error::Server { code: HEADER_MISMATCH, .. }))
+}
+
+/// A code that belongs to our own hop is not passed on to a client.
+fn without_hop_code(error: Error) -> Error {
+    match error {
+        Error::Server { code: HEADER_MISMATCH, message, data } => {
+            Error::Server { code: INTERNAL_ERROR, message, data }
+        }
+        error => error,
+    }
 }
 
 fn required(object: &Raw, member: &str) -> Result<String, Error> {

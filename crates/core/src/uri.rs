@@ -62,6 +62,10 @@ pub fn wrap_result(slug: &str, result: &Raw) -> Raw {
             edit = edit.set(key, Raw::array(&items));
         }
     }
+    // A task that is done holds the result it was made for.
+    if let (Some(_), Some(inner)) = (result.get("taskId"), result.get("result").filter(Raw::is_object)) {
+        edit = edit.set("result", wrap_result(slug, &inner));
+    }
     edit.done()
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use toolgrove_core::call::{
-    Asking, Call, Caller, Discovery, Door, Links, Method, Outcome, Outgoing, Role, View, Watching,
+    Asking, Call, Caller, Discovery, Door, Links, Listing, Method, Outcome, Outgoing, Role, Subject, View,
+    Watching,
 };
 use toolgrove_core::config::Capabilities;
 use toolgrove_core::event::{Event, Events, ListKind, News, Progress, Report};
@@ -26,6 +27,8 @@ struct Script {
     tools: Mutex<Vec<&'static str>>,
     lists: Mutex<usize>,
     feed: bool,
+    /// For how long the list is said to hold.
+    holds: Mutex<Duration>,
 }
 
 impl Script {
@@ -50,6 +53,9 @@ impl Links for Scripted {
             "fail" => Ok(Raw::parse(r#"{"content":[],"isError":true}"#).unwrap()),
             "dead" => Err(Error::Unreachable { slug: instance.slug.clone(), cause: "refused".into() }),
             "hang" => std::future::pending().await,
+            "moved" if outgoing.headers.is_empty() => {
+                Err(Error::Server { code: -32020, message: "where is Mcp-Param-Region?".into(), data: None })
+            }
             "steps" => {
                 events.send(Event::Progress(Raw::parse(r#"{"progress":1}"#).unwrap()));
                 Ok(Raw::empty_object())
@@ -58,13 +64,15 @@ impl Links for Scripted {
         }
     }
 
-    async fn list(&self, _: &Arc<Instance>, kind: ListKind) -> Result<Vec<Raw>, Error> {
+    async fn list(&self, _: &Arc<Instance>, kind: ListKind) -> Result<Listing, Error> {
         assert_eq!(kind, ListKind::Tools);
         *self.0.lists.lock().unwrap() += 1;
-        Ok(self.0.tools.lock().unwrap().iter().map(|it| Raw::parse(*it).unwrap()).collect())
+        let items = self.0.tools.lock().unwrap().iter().map(|it| Raw::parse(*it).unwrap()).collect();
+        Ok(Listing { items, holds: *self.0.holds.lock().unwrap() })
     }
 
     async fn discover(&self, instance: &Arc<Instance>) -> Result<Discovery, Error> {
+        let Listing { items, holds } = self.list(instance, ListKind::Tools).await?;
         Ok(Discovery {
             verdict: Verdict {
                 era: Era::Modern,
@@ -75,7 +83,8 @@ impl Links for Scripted {
             server_info: None,
             capabilities: Raw::parse(r#"{"tools":{}}"#).unwrap(),
             instructions: None,
-            lists: vec![(ListKind::Tools, self.list(instance, ListKind::Tools).await)],
+            lists: vec![(ListKind::Tools, Ok(items))],
+            tools_hold: holds,
         })
     }
 
@@ -83,9 +92,13 @@ impl Links for Scripted {
         self.0.feed
     }
 
+    fn has_modern_feed(&self, _: Uuid) -> bool {
+        self.0.feed
+    }
+
     fn request_beside(&self, _: &Arc<Instance>, _: Outgoing) {}
 
-    async fn watch(&self, _: &Arc<Instance>, _: &str, _: Watching) -> Result<(), Error> {
+    async fn watch(&self, _: &Arc<Instance>, _: &Subject, _: Watching) -> Result<(), Error> {
         Ok(())
     }
 
@@ -436,6 +449,31 @@ async fn a_list_that_is_old_is_asked_for_again_when_somebody_reads_it() {
     assert!(world.hub.catalog(&world.caller()).tool(&View::All, "mcp__fs__fresh").is_ok());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_list_that_its_server_says_holds_is_not_asked_for_again_meanwhile() {
+    let world = world(Capabilities::Live);
+    *world.script.holds.lock().unwrap() = Duration::from_secs(300);
+    let say = || world.call(View::All, r#"{"name":"mcp__fs__say","arguments":{"n":1}}"#);
+    let lists = || *world.script.lists.lock().unwrap();
+    for (wait, count) in [(0, 1), (10, 1), (280, 1), (20, 2), (10, 2)] {
+        tokio::time::sleep(Duration::from_secs(wait)).await;
+        world.hub.call(say(), Events::none()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(lists(), count, "after {wait} s more");
+    }
+    // A change that is announced ends it, and what nobody knows is asked for all the same.
+    let (tx, rx) = tokio::sync::mpsc::unbounded_channel();
+    let instance = world.hub.catalog(&world.caller()).offer("fs").unwrap().instance.id;
+    tx.send(Report { instance, news: News::ListChanged(ListKind::Tools) }).unwrap();
+    drop(tx);
+    world.hub.clone().follow(rx).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(lists(), 3);
+    let unknown = world.call(View::All, r#"{"name":"mcp__fs__ghost"}"#);
+    assert_eq!(world.hub.call(unknown, Events::none()).await.unwrap_err().code(), "tool.unknown");
+    assert_eq!(lists(), 4);
+}
+
 #[tokio::test]
 async fn arguments_that_fail_an_old_schema_are_checked_against_the_new_one() {
     let world = world(Capabilities::Live);
@@ -506,4 +544,30 @@ fn names_that_clash_stay_with_their_tools() {
     assert_eq!(names(&second), ["mcp__a__x_y_2"]);
     let third = second.with_tools(&[raw(r#"{"name":"x.y"}"#), raw(r#"{"name":"x y"}"#)], |_| false, 0);
     assert_eq!(names(&third), ["mcp__a__x_y", "mcp__a__x_y_2"]);
+}
+
+#[tokio::test]
+async fn a_tool_whose_arguments_became_headers_is_listed_again_and_called_once_more() {
+    const BEFORE: &str =
+        r#"{"name":"moved","inputSchema":{"type":"object","properties":{"region":{"type":"string"}}}}"#;
+    const AFTER: &str = r#"{"name":"moved","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#;
+    for capabilities in [Capabilities::Live, Capabilities::Always] {
+        let world = world(capabilities);
+        let offer = world.hub.catalog(&world.caller()).offer("fs").unwrap().clone();
+        *world.script.tools.lock().unwrap() = vec![BEFORE];
+        world.hub.refresh(&offer.instance).await.unwrap();
+        let call = || world.call(View::All, r#"{"name":"mcp__fs__moved","arguments":{"region":"north"}}"#);
+        let refused = world.hub.call(call(), Events::none()).await.unwrap_err();
+        assert_eq!(refused.rpc_code(), -32603, "the code of a hop stays on its hop: {refused}");
+        assert_eq!(world.script.sent().len(), 1, "there is nothing new to say");
+
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        *world.script.tools.lock().unwrap() = vec![AFTER];
+        world.hub.call(call(), Events::none()).await.unwrap();
+        let sent = world.script.sent().len();
+        world.hub.call(call(), Events::none()).await.unwrap();
+        assert_eq!(world.script.sent().len(), sent + 1, "now it knows");
+        tokio::time::resume();
+    }
 }

@@ -4,7 +4,12 @@
 
 pub mod answer;
 mod asks;
+#[cfg(test)]
+mod bed;
 pub mod conversation;
+#[cfg(test)]
+mod leaks;
+mod leash;
 pub mod legacy;
 pub mod lines;
 pub mod modern;
@@ -26,7 +31,7 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use toolgrove_core::call::{Caller, View};
-use toolgrove_wire::envelope::{INVALID_REQUEST, NotAMessage};
+use toolgrove_wire::envelope::{self, INVALID_REQUEST, NotAMessage};
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::modern::{RequestMeta, VERSION};
 use toolgrove_wire::{Message, Raw};
@@ -119,7 +124,10 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: &HeaderMa
         return legacy::respond(&app, caller, view, headers, streams, body).await;
     }
     match Message::read(&body) {
-        Err(problem) => refuse(None, ClientEra::Modern, &Failure { rpc: problem.rpc(), status: 400 }),
+        Err(problem) => {
+            let failure = Failure { rpc: problem.rpc(), status: 400 };
+            refuse(envelope::id_of(&body).as_ref(), ClientEra::Modern, &failure)
+        }
         Ok(Message::Request { id, method, params }) => {
             modern::respond(&app, caller, view, headers, streams, (id, method, params)).await
         }

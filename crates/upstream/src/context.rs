@@ -63,6 +63,16 @@ impl Context {
         Error::Unreachable { slug: self.instance.slug.clone(), cause: cause.into() }
     }
 
+    /// A call that ended with its connection after it had asked something: it had begun.
+    pub(crate) fn lost(&self, error: Error) -> Error {
+        match error {
+            Error::Unreachable { cause, .. } => {
+                self.unreachable(format!("{cause}; the call may have had effects"))
+            }
+            error => error,
+        }
+    }
+
     pub(crate) fn garbled(&self, problem: impl Into<String>) -> Error {
         Error::Garbled { slug: self.instance.slug.clone(), problem: problem.into() }
     }

@@ -234,6 +234,10 @@ impl Watcher {
 
     /// Passes a question on, and its answer back when it comes.
     fn ask(self: &Arc<Self>, context: &Context, id: Id, question: Question, params: &Raw, back: Back) {
+        // Over a limit the server hears what a person who walked away would have said.
+        if !self.events.takes(params, self.lock().open.len()) {
+            return back.send_soon(vec![declined(&id, question)]);
+        }
         let (reply, answered) = oneshot::channel();
         let (wanted, moot) = oneshot::channel();
         let place = self.asks.fetch_add(1, Ordering::Relaxed);

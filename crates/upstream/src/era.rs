@@ -323,10 +323,10 @@ async fn probe(mux: &Arc<Mux>, start: Duration) -> Result<Session, Failure> {
     }
 }
 
-/// Codes that belong to our own hop are not passed on to a client.
+/// A code that belongs to our own hop is not passed on to a client. What the hub can mend, it gets to see.
 pub(crate) fn without_hop_codes(error: Error) -> Error {
     match error {
-        Error::Server { code: HEADER_MISMATCH | UNSUPPORTED_VERSION, message, data } => {
+        Error::Server { code: UNSUPPORTED_VERSION, message, data } => {
             Error::Server { code: toolgrove_wire::envelope::INTERNAL_ERROR, message, data }
         }
         error => error,

@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use toolgrove_core::Error;
+use toolgrove_core::call::Subject;
 use toolgrove_core::event::{ListKind, News};
-use toolgrove_wire::Raw;
-use toolgrove_wire::modern::KEY_SUBSCRIPTION;
+use toolgrove_wire::modern::{KEY_SUBSCRIPTION, without_hop_keys};
+use toolgrove_wire::{Abilities, Raw};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -73,16 +74,36 @@ impl Announced {
 #[derive(Debug, Clone)]
 pub(crate) enum Topic {
     Lists(Announced),
-    Resources(Vec<String>),
+    Subjects(Vec<Subject>),
 }
 
 impl Topic {
     pub(crate) fn params(&self) -> Raw {
         let wanted = match self {
             Self::Lists(announced) => announced.wanted(),
-            Self::Resources(uris) => json!({ "resourceSubscriptions": uris }),
+            Self::Subjects(subjects) => {
+                let (mut uris, mut tasks) = (Vec::new(), Vec::new());
+                for subject in subjects {
+                    match subject {
+                        Subject::Resource(uri) => uris.push(uri),
+                        Subject::Task(id) => tasks.push(id),
+                    }
+                }
+                let members = [("resourceSubscriptions", uris), ("taskIds", tasks)];
+                members.into_iter().filter(|it| !it.1.is_empty()).map(|(key, it)| (key, json!(it))).collect()
+            }
         };
         Raw::of(&json!({ "notifications": wanted }))
+    }
+
+    /// What the hub has to be able to do to be told of it.
+    pub(crate) fn abilities(&self) -> Abilities {
+        match self {
+            Self::Subjects(subjects) if subjects.iter().any(|it| matches!(it, Subject::Task(_))) => {
+                Abilities::TASKS
+            }
+            _ => Abilities::NONE,
+        }
     }
 
     /// Whether it tells of every change of every list.
@@ -94,9 +115,11 @@ impl Topic {
     pub(crate) fn report_all(&self, context: &Context) {
         match self {
             Self::Lists(announced) => announced.report_all(context),
-            Self::Resources(uris) => {
-                for uri in uris {
-                    context.report(News::ResourceUpdated { uri: uri.clone() });
+            Self::Subjects(subjects) => {
+                for subject in subjects {
+                    if let Subject::Resource(uri) = subject {
+                        context.report(News::ResourceUpdated { uri: uri.clone() });
+                    }
                 }
             }
         }
@@ -143,6 +166,11 @@ pub(crate) fn report(context: &Context, method: &str, params: Option<&Raw>) {
                 context.report(News::ResourceUpdated { uri });
             }
         }
+        "notifications/tasks" => {
+            if let Some((params, id)) = params.and_then(|it| Some((it, it.get_text("taskId")?))) {
+                context.report(News::TaskChanged { id, params: without_hop_keys(params) });
+            }
+        }
         _ => {}
     }
 }
@@ -173,7 +201,8 @@ pub(crate) async fn listen(mux: Arc<Mux>, speech: Speech, topic: Topic, ack: Ack
     let params = topic.params();
     let (mut pauses, mut again) = (Pauses::new(), false);
     loop {
-        let ask = Ask::own(LISTEN, &params, LONGEST_PAUSE, Leaving::Cancel);
+        let abilities = topic.abilities();
+        let ask = Ask { abilities, ..Ask::own(LISTEN, &params, LONGEST_PAUSE, Leaving::Cancel) };
         let Ok(mut ticket) = mux.enter(&ask) else { return };
         let body = speech.request(ticket.id, &ask);
         if ticket.send(body, &ask).await.is_err() {

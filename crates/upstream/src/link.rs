@@ -207,7 +207,11 @@ impl Link {
             _ => self.ask(&ask).await,
         };
         // Sent again, the call would ask again what somebody may have answered.
-        answer.map_err(|it| if watcher.was_asked() { Failure::Final(it.into_error()) } else { it })
+        answer.map_err(|failure| match failure {
+            failure if !watcher.was_asked() => failure,
+            Failure::Lost(error) => Failure::Final(self.context.lost(error)),
+            failure => Failure::Final(failure.into_error()),
+        })
     }
 
     fn has_core_tasks(&self) -> bool {

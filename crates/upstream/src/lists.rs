@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use toolgrove_core::Error;
-use toolgrove_core::call::Discovery;
+use toolgrove_core::call::{Discovery, Listing};
 use toolgrove_core::event::ListKind;
 use toolgrove_core::instance::Era;
 use toolgrove_wire::{Edit, Raw};
@@ -19,15 +19,18 @@ const MOST_PAGES: usize = 1000;
 const FRESH: Duration = Duration::from_secs(2);
 
 /// One list, all its pages. A page without the member is empty; a cursor that comes again is the end.
-pub(crate) async fn list(link: &Link, kind: ListKind) -> Result<Vec<Raw>, Failure> {
-    let mut items = Vec::new();
+pub(crate) async fn list(link: &Link, kind: ListKind) -> Result<Listing, Failure> {
+    let (mut items, mut holds_ms) = (Vec::new(), None::<u64>);
     let mut cursors = HashSet::new();
     let mut params = Raw::empty_object();
     for _ in 0..MOST_PAGES {
         let page = link.fetch(kind.method(), &params).await?;
-        let mut cursor = None;
+        let (mut cursor, mut page_holds_ms) = (None, 0);
         for member in page.members() {
             match &*member.key() {
+                "ttlMs" if link.session.era == Era::Modern => {
+                    page_holds_ms = member.value().u64().unwrap_or_default();
+                }
                 "nextCursor" => cursor = Some(member.value()).filter(Raw::is_string),
                 key if key == kind.member() => {
                     items.extend(member.value().items().filter_map(|it| annotated::admit(link, kind, it)));
@@ -35,10 +38,11 @@ pub(crate) async fn list(link: &Link, kind: ListKind) -> Result<Vec<Raw>, Failur
                 _ => {}
             }
         }
+        holds_ms = Some(holds_ms.map_or(page_holds_ms, |it| it.min(page_holds_ms)));
         let Some(cursor) = cursor.filter(|it| cursors.insert(it.as_str().to_owned())) else { break };
         params = Edit::of(&Raw::empty_object()).set("cursor", cursor).done();
     }
-    Ok(items)
+    Ok(Listing { items, holds: Duration::from_millis(holds_ms.unwrap_or_default()) })
 }
 
 /// What the server says about itself, and the lists it declares. Tools are always tried.
@@ -57,7 +61,7 @@ pub(crate) async fn discover(link: &Link, now_ms: i64) -> Result<Discovery, Fail
         .into_iter()
         .filter(|it| *it == ListKind::Tools || session.capabilities.get(it.capability()).is_some());
     let lists = join_all(kinds.map(|kind| async move { (kind, list(link, kind).await) })).await;
-    let mut kept = Vec::with_capacity(lists.len());
+    let (mut kept, mut tools_hold) = (Vec::with_capacity(lists.len()), Duration::ZERO);
     for (kind, result) in lists {
         match result {
             // These say something about the link, not about the list.
@@ -65,7 +69,13 @@ pub(crate) async fn discover(link: &Link, now_ms: i64) -> Result<Discovery, Fail
                 return Err(failure);
             }
             Err(failure) if matches!(failure.error(), Error::NeedsReauth { .. }) => return Err(failure),
-            result => kept.push((kind, result.map_err(Failure::into_error))),
+            Ok(listing) => {
+                if kind == ListKind::Tools {
+                    tools_hold = listing.holds;
+                }
+                kept.push((kind, Ok(listing.items)));
+            }
+            Err(failure) => kept.push((kind, Err(failure.into_error()))),
         }
     }
     Ok(Discovery {
@@ -74,5 +84,6 @@ pub(crate) async fn discover(link: &Link, now_ms: i64) -> Result<Discovery, Fail
         capabilities: session.capabilities,
         instructions: session.instructions,
         lists: kept,
+        tools_hold,
     })
 }

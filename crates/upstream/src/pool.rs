@@ -15,7 +15,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::sync::mpsc;
 use toolgrove_core::Error;
-use toolgrove_core::call::{Discovery, Links, Outgoing, Watching};
+use toolgrove_core::call::{Discovery, Links, Listing, Outgoing, Subject, Watching};
 use toolgrove_core::event::{Events, ListKind, Report};
 use toolgrove_core::instance::Instance;
 use toolgrove_core::net::Guard;
@@ -206,17 +206,17 @@ impl Links for Pool {
         });
     }
 
-    async fn list(&self, instance: &Arc<Instance>, kind: ListKind) -> Result<Vec<Raw>, Error> {
+    async fn list(&self, instance: &Arc<Instance>, kind: ListKind) -> Result<Listing, Error> {
         let entry = self.entry(instance);
         let mut tries = Tries::new(true);
         loop {
             let lease = entry.link(&Who::hub(), Patience::BackOff).await?;
             match lists::list(&lease.link, kind).await {
-                Ok(mut items) => {
+                Ok(mut listing) => {
                     if kind == ListKind::Tools {
-                        entry.complete(&lease, &mut items, Occasion::List).await;
+                        entry.complete(&lease, &mut listing.items, Occasion::List).await;
                     }
-                    return Ok(items);
+                    return Ok(listing);
                 }
                 Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
@@ -246,24 +246,34 @@ impl Links for Pool {
         entries.get(&instance).is_some_and(|it| it.has_feed())
     }
 
-    async fn watch(&self, instance: &Arc<Instance>, uri: &str, watching: Watching) -> Result<(), Error> {
+    fn has_modern_feed(&self, instance: Uuid) -> bool {
+        let entries = self.0.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.get(&instance).is_some_and(|it| it.has_feed() && it.is_modern())
+    }
+
+    async fn watch(
+        &self,
+        instance: &Arc<Instance>,
+        subject: &Subject,
+        watching: Watching,
+    ) -> Result<(), Error> {
         let (entry, watched) = (self.entry(instance), self.watched(instance.id));
         if watching == Watching::Stop {
-            watched.remove(uri);
+            watched.remove(subject);
             return match entry.open_link(&Who::hub()) {
-                Some(link) => link.unwatch(uri).await.map_err(Failure::into_error),
+                Some(link) => link.unwatch(subject).await.map_err(Failure::into_error),
                 None => Ok(()),
             };
         }
         let mut tries = Tries::new(true);
         loop {
             let lease = entry.link(&Who::hub(), Patience::BackOff).await?;
-            match lease.link.watch(uri).await {
+            match lease.link.watch(subject).await {
                 Ok(_) => break,
                 Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
         }
-        watched.add(uri);
+        watched.add(subject);
         watched::keep(&entry, &watched);
         Ok(())
     }

@@ -167,6 +167,11 @@ impl Message {
     }
 }
 
+/// The id under which something that is no message is refused, if it has a readable one: its sender waits for it.
+pub fn id_of(raw: &Raw) -> Option<Id> {
+    Id::new(raw.get("id").filter(|_| raw.get("method").is_some())?)
+}
+
 fn read_error(raw: &Raw) -> RpcError {
     RpcError {
         code: raw.get("code").and_then(|it| it.as_str().parse().ok()).unwrap_or(INTERNAL_ERROR),
@@ -280,6 +285,21 @@ mod tests {
                 r#"Response { id: Some(3), result: Err(RpcError { code: -32000, message: "boom", data: Some({"trace": [ ]}) }) }"#
             ]],
         );
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_under_its_id_if_that_can_be_read() {
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}"#, Some("1")),
+            (r#"{"jsonrpc":"1.0","id":"a","method":"x"}"#, Some("\"a")),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, None),
+            (r#"{"jsonrpc":"2.0","id":1}"#, None),
+            (r#"{"jsonrpc":"2.0","method":"x","params":7}"#, None),
+            ("7", None),
+        ] {
+            let raw = Raw::parse(text).expect("JSON");
+            assert_eq!(id_of(&raw).map(|it| it.key()).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::scan::{self, Malformed, skip_string, skip_value, skip_white};
 
 /// Valid JSON text without outer white space. Cloning shares the bytes of the message it is part of.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Raw(Bytes);
 
 impl Raw {

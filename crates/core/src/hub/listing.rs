@@ -11,20 +11,46 @@ use uuid::Uuid;
 
 use super::{Hub, LinkState, Log, lock};
 use crate::bus::{Change, Notice};
-use crate::call::{Caller, Discovery, Links, View};
+use crate::call::{Caller, Discovery, Links, Listing, View};
 use crate::catalog::{Catalog, usable};
 use crate::config::Capabilities;
 use crate::event::{ListKind, News, Report};
-use crate::instance::Instance;
+use crate::instance::{Instance, Transport};
 use crate::offer::Offer;
 use crate::{Error, task};
 
 /// A list is not asked for again within this time.
 const FRESH: Duration = Duration::from_secs(1);
+/// No list is taken to hold for longer, whatever its server says.
+const LONGEST_HOLD: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a client may keep a list while every server behind it is heard announcing changes.
+const CLIENT_TTL_MS: u64 = 60_000;
 /// A list older than this is asked for again when somebody reads it.
 const LIST_TTL_MS: i64 = 60_000;
 /// An unchanged list is written down again only after this time, so its stored age may be this much too high.
 const KNOWN_AGE_MS: i64 = 60_000;
+
+/// When an instance's tools were last fetched, and until when their server says that they hold.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Fetched {
+    at: Option<Instant>,
+    holds_until: Option<Instant>,
+}
+
+impl Fetched {
+    fn now(holds: Duration) -> Self {
+        let now = Instant::now();
+        Self { at: Some(now), holds_until: Some(now + holds.min(LONGEST_HOLD)) }
+    }
+
+    fn is_fresh(self) -> bool {
+        self.at.is_some_and(|it| it.elapsed() < FRESH)
+    }
+
+    fn holds(self) -> bool {
+        self.holds_until.is_some_and(|it| Instant::now() < it)
+    }
+}
 
 impl<L: Links, G: Log> Hub<L, G> {
     /// Takes the offers of all people at start.
@@ -85,7 +111,7 @@ impl<L: Links, G: Log> Hub<L, G> {
                 return Err(error);
             }
         };
-        *last = Some(Instant::now());
+        *last = Fetched::now(found.tools_hold);
         self.learn(instance.id, &found);
         Ok(found)
     }
@@ -107,17 +133,17 @@ impl<L: Links, G: Log> Hub<L, G> {
         let asked = Instant::now();
         let fetching = self.fetch_lock(instance.id);
         let mut last = fetching.lock().await;
-        if last.is_some_and(|it| it > asked) {
+        if last.at.is_some_and(|it| it > asked) {
             return true;
         }
-        if last.is_some_and(|it| it.elapsed() < FRESH) && self.capabilities == Capabilities::Live {
+        if last.is_fresh() && self.capabilities == Capabilities::Live {
             return false;
         }
         match self.links.list(instance, ListKind::Tools).await {
-            Ok(items) => {
-                *last = Some(Instant::now());
+            Ok(listing) => {
+                *last = Fetched::now(listing.holds);
                 let now = self.now();
-                self.change(instance.id, |old, is_taken| old.with_tools(&items, is_taken, now));
+                self.change(instance.id, |old, is_taken| old.with_tools(&listing.items, is_taken, now));
                 true
             }
             Err(error) => {
@@ -136,9 +162,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         }
         let fetching = self.fetch_lock(instance.id);
         let due = match fetching.try_lock() {
-            Ok(last) => {
-                self.capabilities == Capabilities::Always || last.is_none_or(|it| it.elapsed() >= FRESH)
-            }
+            Ok(last) => self.capabilities == Capabilities::Always || !(last.is_fresh() || last.holds()),
             Err(_) => false,
         };
         if due {
@@ -152,15 +176,25 @@ impl<L: Links, G: Log> Hub<L, G> {
     pub fn freshen_stale(self: &Arc<Self>, caller: &Caller, view: &View) {
         let now = self.now();
         for offer in self.catalog(caller).offers() {
-            let seen = match view {
-                View::All => true,
-                View::One { slug } => offer.instance.slug.eq_ignore_ascii_case(slug),
-            };
             let stale = offer.age_ms(now).is_some_and(|it| it > LIST_TTL_MS);
-            if seen && stale && usable(&offer.instance).is_ok() {
+            if is_seen(view, offer) && stale && usable(&offer.instance).is_ok() {
                 self.freshen_beside(&offer.instance);
             }
         }
+    }
+
+    /// How long a client may keep the lists it sees: not at all, unless every server behind them is heard announcing
+    /// their changes.
+    pub fn lists_hold_ms(&self, caller: &Caller, view: &View) -> u64 {
+        let catalog = self.catalog(caller);
+        let mut offers =
+            catalog.offers().filter(|it| is_seen(view, it) && usable(&it.instance).is_ok()).peekable();
+        // What is part of the hub changes with the hub only.
+        let is_heard = |it: &Offer| {
+            it.instance.transport == Transport::Builtin || self.links.has_modern_feed(it.instance.id)
+        };
+        let is_live = offers.peek().is_some() && offers.all(|it| is_heard(it));
+        if is_live { CLIENT_TTL_MS } else { 0 }
     }
 
     /// Acts on what links report. Ends when the last link is gone.
@@ -173,6 +207,9 @@ impl<L: Links, G: Log> Hub<L, G> {
                     task::spawn("relist", async move { hub.relist(&offer.instance, kind).await });
                 }
                 News::ResourceUpdated { uri } => self.publish(&offer.instance, Change::Resource { uri }),
+                News::TaskChanged { id, params } => {
+                    self.publish(&offer.instance, Change::Task { id, params });
+                }
                 News::Verdict(verdict) => self.log.judged(&offer.instance, &verdict),
                 News::Opening => self.set_state(instance, LinkState::Opening),
                 News::Open => self.set_state(instance, LinkState::Open),
@@ -191,7 +228,10 @@ impl<L: Links, G: Log> Hub<L, G> {
         };
         for kind in kinds {
             match self.links.list(instance, kind).await {
-                Ok(items) => {
+                Ok(Listing { items, holds }) => {
+                    if kind == ListKind::Tools {
+                        *last = Fetched::now(holds);
+                    }
                     let now = self.now();
                     self.change(instance.id, |old, is_taken| match kind {
                         ListKind::Tools => old.with_tools(&items, is_taken, now),
@@ -199,12 +239,10 @@ impl<L: Links, G: Log> Hub<L, G> {
                     });
                 }
                 Err(error) => {
+                    last.holds_until = None;
                     tracing::warn!(server = instance.slug, %error, "a changed list could not be fetched");
                 }
             }
-        }
-        if kind == ListKind::Tools {
-            *last = Some(Instant::now());
         }
         self.publish(instance, Change::List(kind));
     }
@@ -294,11 +332,18 @@ impl<L: Links, G: Log> Hub<L, G> {
         }
     }
 
-    fn fetch_lock(&self, instance: Uuid) -> Arc<AsyncMutex<Option<Instant>>> {
+    fn fetch_lock(&self, instance: Uuid) -> Arc<AsyncMutex<Fetched>> {
         lock(&self.fetching).entry(instance).or_default().clone()
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Offer>>> {
         lock(&self.offers)
+    }
+}
+
+fn is_seen(view: &View, offer: &Offer) -> bool {
+    match view {
+        View::All => true,
+        View::One { slug } => offer.instance.slug.eq_ignore_ascii_case(slug),
     }
 }

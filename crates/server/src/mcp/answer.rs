@@ -145,7 +145,10 @@ async fn list_answer(
     let result = Raw::object(kind.member(), &items);
     Ok(match client.era {
         ClientEra::Legacy(_) => result,
-        ClientEra::Modern => modern::complete(&result, &app.server_info, Some(CacheHint { ttl_ms: 0 })),
+        ClientEra::Modern => {
+            let ttl_ms = app.hub.lists_hold_ms(&client.caller, &client.view);
+            modern::complete(&result, &app.server_info, Some(CacheHint { ttl_ms }))
+        }
     })
 }
 
@@ -211,6 +214,9 @@ async fn call_answer(
         ResultKind::Task => task::created(app, client, instance.id, &result),
         ResultKind::Complete | ResultKind::Other(_) => {
             let result = task::renamed(method, task_token.as_deref(), &result);
+            // What answers had a part in is nobody's to keep.
+            let is_answered = params.get("inputResponses").is_some();
+            let result = if is_answered { Edit::of(&result).remove("ttlMs").done() } else { result };
             in_era(app, client, method, &result)
         }
     })
@@ -339,10 +345,16 @@ fn in_era(app: &App, client: &Client, method: Method, result: &Raw) -> Raw {
     match client.era {
         ClientEra::Legacy(version) => legacy::result_for_client(result, version),
         ClientEra::Modern => {
-            let cache = (method == Method::ReadResource).then_some(CacheHint { ttl_ms: 0 });
+            let cache = (method == Method::ReadResource).then(|| CacheHint { ttl_ms: holds_ms(result) });
             modern::complete(result, &app.server_info, cache)
         }
     }
+}
+
+/// For how long a modern server says that its result holds. Others say nothing.
+fn holds_ms(result: &Raw) -> u64 {
+    let is_modern = result.get("resultType").is_some();
+    result.get("ttlMs").filter(|_| is_modern).and_then(|it| it.u64()).unwrap_or_default()
 }
 
 /// Says from which instance a result came, and keeps what the server said of itself.

@@ -56,7 +56,10 @@ impl Asks {
         let id = Id::number(self.next.fetch_add(1, Ordering::Relaxed) + 1);
         let params = (ask.question != Question::Roots).then_some(params);
         let request = envelope::request(&id, ask.question.method(), params.as_ref());
-        lock(&self.open).insert(id.key(), Open { question: ask.question, reply: ask.reply });
+        let mut open = lock(&self.open);
+        // Questions of calls that have ended get no answer any more.
+        open.retain(|_, it| !it.reply.is_closed());
+        open.insert(id.key(), Open { question: ask.question, reply: ask.reply });
         Some(Put { request, visit })
     }
 

@@ -51,7 +51,7 @@ impl Conversation {
             return self.take_batch(&body).await;
         }
         match Message::read(&body) {
-            Err(problem) => self.refuse(None, &problem.rpc()).await,
+            Err(problem) => self.refuse(envelope::id_of(&body).as_ref(), &problem.rpc()).await,
             Ok(Message::Request { id, method, params }) => {
                 let meta = RequestMeta::read(params.as_ref());
                 if meta.version.is_some() {
@@ -161,7 +161,7 @@ impl Conversation {
         let mut running = Vec::new();
         for element in body.items() {
             match Message::read(&element) {
-                Err(problem) => self.refuse(None, &problem.rpc()).await,
+                Err(problem) => self.refuse(envelope::id_of(&element).as_ref(), &problem.rpc()).await,
                 Ok(Message::Request { id, method, params }) => running.push(self.run(id, method, params)),
                 Ok(Message::Notification { method, params }) => self.notified(&method, params.as_ref()),
                 Ok(Message::Response { .. }) => {}

@@ -83,7 +83,10 @@ pub async fn respond(
         };
     }
     match Message::read(&body) {
-        Err(problem) => refuse(None, era, &Failure { rpc: problem.rpc(), status: 400 }),
+        Err(problem) => {
+            let failure = Failure { rpc: problem.rpc(), status: 400 };
+            refuse(envelope::id_of(&body).as_ref(), era, &failure)
+        }
         Ok(Message::Request { id, method, params }) if method == "initialize" => {
             if session.is_some() {
                 return refuse(
@@ -160,7 +163,10 @@ async fn batch(app: &Arc<App>, caller: &Arc<Caller>, session: &Arc<Session>, bod
     let mut answers = Vec::new();
     for element in body.items() {
         match Message::read(&element) {
-            Err(problem) => answers.push(envelope::error(None, &problem.rpc(), UnknownId::Null)),
+            Err(problem) => {
+                let id = envelope::id_of(&element);
+                answers.push(envelope::error(id.as_ref(), &problem.rpc(), UnknownId::Null));
+            }
             Ok(Message::Request { id, method, params }) => {
                 let client = session.client(caller.clone(), Door::Legacy);
                 running.push(session.start(app, client, id, method, params));

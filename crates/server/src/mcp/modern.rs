@@ -155,6 +155,7 @@ pub(super) fn start(
         answer,
         asker,
         visits: Vec::new(),
+        leash: None,
     }))
 }
 

@@ -6,16 +6,18 @@ use bytes::Bytes;
 use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use toolgrove_core::bus::{Change, Notice};
-use toolgrove_core::call::{Caller, View};
+use toolgrove_core::call::{Caller, Subject, View};
 use toolgrove_core::event::ListKind;
 use toolgrove_core::hub::Watch;
 use toolgrove_core::uri;
 use toolgrove_upstream::Pool;
 use toolgrove_wire::modern::KEY_SUBSCRIPTION;
-use toolgrove_wire::{Id, Raw, envelope};
+use toolgrove_wire::{Abilities, Edit, Id, Raw, envelope};
+use uuid::Uuid;
 
 use super::answer::Client;
 use super::session::Session;
+use super::task;
 use crate::{App, Memory};
 
 /// What one stream wants to hear.
@@ -34,7 +36,8 @@ enum Updates {
     None,
     /// Those a legacy session has subscribed to.
     Session(Arc<Session>),
-    /// Those of one listen, watched for as long as it lives, by the address the client gave.
+    /// Those of one listen, watched for as long as it lives, by the address the client gave; and its tasks, by the id
+    /// the client knows.
     Listen(Vec<(String, Watch<Pool, Memory>)>),
 }
 
@@ -53,6 +56,17 @@ impl Wanted {
                 match app.hub.watch(&client.caller, &client.view, &uri).await {
                     Ok(watch) => watched.push((uri, watch)),
                     Err(error) => tracing::debug!(uri, %error, "not watched"),
+                }
+            }
+        }
+        if client.abilities.has(Abilities::TASKS)
+            && let Some(ids) = filter.get("taskIds")
+        {
+            for token in ids.items().filter_map(|it| it.text().map(std::borrow::Cow::into_owned)) {
+                let Some((instance, id)) = task::watched(app, client, &token) else { continue };
+                match app.hub.watch_task(&client.caller, instance, &id).await {
+                    Ok(watch) => watched.push((token, watch)),
+                    Err(error) => tracing::debug!(%error, "a task is not watched"),
                 }
             }
         }
@@ -76,13 +90,26 @@ impl Wanted {
                 accepted.insert(key.into(), true.into());
             }
         }
-        if let Updates::Listen(watched) = &self.updates
-            && !watched.is_empty()
-        {
-            let uris: Vec<_> = watched.iter().map(|it| it.0.clone()).collect();
-            accepted.insert("resourceSubscriptions".into(), uris.into());
+        if let Updates::Listen(watched) = &self.updates {
+            let is_task = |it: &&(String, Watch<Pool, Memory>)| matches!(it.1.subject(), Subject::Task(_));
+            let (tasks, uris): (Vec<_>, Vec<_>) = watched.iter().partition(is_task);
+            for (key, all) in [("resourceSubscriptions", uris), ("taskIds", tasks)] {
+                if !all.is_empty() {
+                    let names: Vec<_> = all.iter().map(|it| it.0.clone()).collect();
+                    accepted.insert(key.into(), names.into());
+                }
+            }
         }
         Raw::of(&json!({ "notifications": accepted }))
+    }
+
+    /// Under which id a task is heard of, if it is.
+    fn task(&self, instance: Uuid, own: &str) -> Option<&str> {
+        let Updates::Listen(watched) = &self.updates else { return None };
+        let is_it = |it: &Watch<Pool, Memory>| {
+            it.instance().id == instance && matches!(it.subject(), Subject::Task(id) if id == own)
+        };
+        watched.iter().find(|it| is_it(&it.1)).map(|it| it.0.as_str())
     }
 
     /// Whether an update is heard, and under which address.
@@ -97,7 +124,10 @@ impl Wanted {
                 session.watches(&shown).then_some(shown)
             }
             Updates::Listen(watched) => {
-                watched.iter().find(|it| it.1.place() == (slug, own)).map(|it| it.0.clone())
+                let is_it = |it: &Watch<Pool, Memory>| {
+                    it.instance().slug == slug && matches!(it.subject(), Subject::Resource(uri) if uri == own)
+                };
+                watched.iter().find(|it| is_it(&it.1)).map(|it| it.0.clone())
             }
         }
     }
@@ -174,6 +204,14 @@ impl Notices {
                 let shown = self.wanted.update(&self.view, &notice.slug, uri)?;
                 let params = Raw::of(&json!({ "uri": shown }));
                 Some(self.tagged("notifications/resources/updated", params))
+            }
+            Change::Task { id, params } => {
+                let token = self.wanted.task(notice.instance, id)?;
+                let params = match &self.view {
+                    View::All => uri::wrap_result(&notice.slug, params),
+                    View::One { .. } => params.clone(),
+                };
+                Some(self.tagged("notifications/tasks", Edit::of(&params).set_text("taskId", token).done()))
             }
         }
     }

@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use toolgrove_core::call::{Caller, View};
-use toolgrove_core::event::{Ask, Events};
+use toolgrove_core::event::{Ask, Events, LONGEST_ASK, MOST_ASKS};
 use toolgrove_core::task;
 use toolgrove_wire::envelope::INVALID_PARAMS;
 use toolgrove_wire::modern::KEY_SERVER;
@@ -34,8 +34,6 @@ const TTL: Duration = Duration::from_secs(10 * 60);
 const RELAY_TTL: Duration = Duration::from_secs(60 * 60);
 const CALL_LIFE: Duration = Duration::from_secs(60 * 60);
 const ROUNDS: u32 = 10;
-const ASKS: usize = 16;
-const ASK_BYTES: usize = 256 * 1024;
 const PER_CALLER: usize = 32;
 const IN_ALL: usize = 10_000;
 
@@ -195,8 +193,8 @@ pub(super) fn park(mut running: Running, asks: Vec<Ask>) -> Put {
     let (app, over) = (parking.app.clone(), parking.round >= ROUNDS || parking.born.elapsed() > CALL_LIFE);
     let asks: Vec<(String, Ask)> = asks
         .into_iter()
-        .filter(|it| it.params.bytes().len() <= ASK_BYTES)
-        .take(ASKS)
+        .filter(|it| it.params.bytes().len() <= LONGEST_ASK)
+        .take(MOST_ASKS)
         .map(|ask| (parking.key(&ask), ask))
         .collect();
     if asks.is_empty() || over || !app.lot.has_room(parking.client.caller.id()) {

@@ -1,27 +1,26 @@
 //! Streams of legacy sessions that can be read again: a client that lost its connection asks for what came after the
 //! last event it saw.
 //!
-//! The request runs on in a task of its own and writes into the replay; connections only read from it.
+//! The request runs on in a task of its own and writes into the replay; connections only read from it. A request whose
+//! client does not come back within the grace is cancelled.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::{self, Stream};
-use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::sync::{Notify, watch};
+use tokio::time::{sleep, timeout};
 use toolgrove_core::task;
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::{envelope, sse};
 
+use super::leash::GRACE;
 use super::stream::{Frame, KEEP_ALIVE, Running, unknown_id};
 
 const EVENTS: usize = 256;
 const BYTES: usize = 1024 * 1024;
-/// How long a finished stream can still be asked for.
-const KEPT: Duration = Duration::from_secs(60);
 
 /// The streams of one session.
 #[derive(Default)]
@@ -34,6 +33,8 @@ struct Replay {
     number: u64,
     state: Mutex<State>,
     changed: Notify,
+    /// How many connections read along.
+    readers: watch::Sender<usize>,
 }
 
 #[derive(Default)]
@@ -46,28 +47,40 @@ struct State {
 }
 
 impl Replays {
-    /// Lets a request run on by itself and reads along. The first frame is already there.
+    /// Lets a request run on by itself and reads along. The first frame may already be there.
     pub(super) fn record(
         self: &Arc<Self>,
-        running: Running,
-        first: Bytes,
+        mut running: Running,
+        first: Option<&[u8]>,
         version: Version,
     ) -> impl Stream<Item = Bytes> + Send + use<> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let replay = Arc::new(Replay { number, state: Mutex::default(), changed: Notify::new() });
+        let (state, changed, readers) = (Mutex::default(), Notify::new(), watch::channel(0).0);
+        let replay = Arc::new(Replay { number, state, changed, readers });
         lock(&self.open).insert(number, replay.clone());
         if version >= Version::V2025_11_25 {
             // Something to resume from, before there is anything to say.
             replay.push(b"");
         }
-        replay.push(&first);
-        let (replays, recorded) = (self.clone(), replay.clone());
+        if let Some(first) = first {
+            replay.push(first);
+        }
+        if let Some(leash) = &mut running.leash {
+            leash.shorten();
+        }
+        let (replays, recorded, stream) = (self.clone(), replay.clone(), read(Reader::new(replay), 0));
         task::spawn("legacy stream", async move {
-            recorded.run(running).await;
-            tokio::time::sleep(KEPT).await;
+            let ended = tokio::select! {
+                biased;
+                () = recorded.run(running) => true,
+                () = recorded.abandoned() => false,
+            };
+            if ended {
+                sleep(GRACE).await;
+            }
             lock(&replays.open).remove(&number);
         });
-        read(replay, 0)
+        stream
     }
 
     /// What came after an event, if its stream is still there.
@@ -75,7 +88,13 @@ impl Replays {
         let (number, place) = event.split_once('-')?;
         let (number, place) = (number.parse().ok()?, place.parse::<u64>().ok()?);
         let replay = lock(&self.open).get(&number).cloned()?;
-        Some(read(replay, place + 1))
+        Some(read(Reader::new(replay), place + 1))
+    }
+
+    /// How many streams there are.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        lock(&self.open).len()
     }
 }
 
@@ -102,6 +121,16 @@ impl Replay {
         }
         lock(&self.state).done = true;
         self.changed.notify_waiters();
+    }
+
+    /// Waits until nobody has read along for as long as the grace.
+    async fn abandoned(&self) {
+        let mut readers = self.readers.subscribe();
+        while readers.wait_for(|it| *it == 0).await.is_ok() {
+            if timeout(GRACE, readers.wait_for(|it| *it > 0)).await.is_err() {
+                return;
+            }
+        }
     }
 
     fn push(&self, message: &[u8]) {
@@ -139,19 +168,35 @@ enum Next {
     End,
 }
 
-fn read(replay: Arc<Replay>, place: u64) -> impl Stream<Item = Bytes> + Send + use<> {
-    stream::unfold((replay, place), |(replay, place)| async move {
+/// A connection that reads along.
+struct Reader(Arc<Replay>);
+
+impl Reader {
+    fn new(replay: Arc<Replay>) -> Self {
+        replay.readers.send_modify(|it| *it += 1);
+        Self(replay)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.readers.send_modify(|it| *it -= 1);
+    }
+}
+
+fn read(reader: Reader, place: u64) -> impl Stream<Item = Bytes> + Send + use<> {
+    stream::unfold((reader, place), |(reader, place)| async move {
         loop {
-            let changed = replay.changed.notified();
-            match replay.event(place) {
+            let changed = reader.0.changed.notified();
+            match reader.0.event(place) {
                 Next::End => return None,
                 Next::Event(event, next) => {
                     drop(changed);
-                    return Some((event, (replay, next)));
+                    return Some((event, (reader, next)));
                 }
                 Next::Later => {
                     if timeout(KEEP_ALIVE, changed).await.is_err() {
-                        return Some((Bytes::from_static(sse::KEEP_ALIVE), (replay, place)));
+                        return Some((Bytes::from_static(sse::KEEP_ALIVE), (reader, place)));
                     }
                 }
             }
@@ -162,3 +207,6 @@ fn read(replay: Arc<Replay>, place: u64) -> impl Stream<Item = Bytes> + Send + u
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,13 @@
 //! A legacy client between `initialize` and `DELETE`: what it can do, what runs for it, what it was asked.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use toolgrove_core::call::{Caller, Door, Links, View};
 use toolgrove_core::event::{Ask, Events, Progress};
 use toolgrove_core::hub::Watch;
@@ -20,6 +21,7 @@ use uuid::Uuid;
 
 use super::answer::{Client, ClientEra, Failure, answer, broken};
 use super::asks;
+use super::leash::Leash;
 use super::replay::Replays;
 use super::stream::{Answering, Asker, Running};
 use crate::{App, Memory};
@@ -49,7 +51,13 @@ pub struct Session {
 
 /// All open legacy sessions.
 #[derive(Default)]
-pub struct Sessions(Mutex<HashMap<String, Arc<Session>>>);
+pub struct Sessions {
+    open: Arc<Table>,
+    /// Whether forgotten ones are being looked for; not before there is one.
+    swept: AtomicBool,
+}
+
+type Table = Mutex<HashMap<String, Arc<Session>>>;
 
 impl Sessions {
     pub fn open(
@@ -62,10 +70,9 @@ impl Sessions {
     ) -> Arc<Session> {
         let id = Uuid::new_v4().simple().to_string();
         let session = Arc::new(Session::new(id, caller.id(), view, version, abilities, name));
-        let mut sessions = lock(&self.0);
-        sessions.insert(session.id.clone(), session.clone());
-        if sessions.len().is_multiple_of(256) {
-            sessions.retain(|_, it| lock(&it.used).elapsed() < FORGOTTEN_AFTER);
+        lock(&self.open).insert(session.id.clone(), session.clone());
+        if !self.swept.swap(true, Ordering::Relaxed) {
+            task::spawn("forgotten sessions", forget(Arc::downgrade(&self.open)));
         }
         session
     }
@@ -73,25 +80,43 @@ impl Sessions {
     /// A session of this caller on this endpoint. Anybody else's does not exist.
     pub fn find(&self, id: &str, caller: &Caller, view: &View) -> Option<Arc<Session>> {
         let is_theirs = |it: &&Arc<Session>| it.caller == caller.id() && it.view == *view;
-        let session = lock(&self.0).get(id).filter(is_theirs).cloned()?;
+        let session = lock(&self.open).get(id).filter(is_theirs).cloned()?;
         *lock(&session.used) = Instant::now();
         Some(session)
     }
 
     pub fn close(&self, session: &Session) {
-        lock(&self.0).remove(&session.id);
+        lock(&self.open).remove(&session.id);
         session.cancel_all();
         session.closed.notify_waiters();
     }
 
     /// The sessions of these callers.
     pub(crate) fn of(&self, callers: &HashSet<Uuid>) -> Vec<Arc<Session>> {
-        lock(&self.0).values().filter(|it| callers.contains(&it.caller)).cloned().collect()
+        lock(&self.open).values().filter(|it| callers.contains(&it.caller)).cloned().collect()
+    }
+
+    /// Every session there is.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> Vec<Arc<Session>> {
+        lock(&self.open).values().cloned().collect()
     }
 
     /// How many a caller has open.
     pub fn count(&self, caller: &Caller) -> usize {
-        lock(&self.0).values().filter(|it| it.caller == caller.id()).count()
+        lock(&self.open).values().filter(|it| it.caller == caller.id()).count()
+    }
+}
+
+/// Forgets sessions that nobody uses and nothing runs for, until the table is gone.
+async fn forget(table: Weak<Table>) {
+    loop {
+        sleep(FORGOTTEN_AFTER / 24).await;
+        let Some(table) = table.upgrade() else { return };
+        let is_forgotten =
+            |it: &Arc<Session>| Arc::strong_count(it) == 1 && lock(&it.used).elapsed() >= FORGOTTEN_AFTER;
+        let forgotten: Vec<_> = lock(&table).extract_if(|_, it| is_forgotten(it)).collect();
+        drop(forgotten);
     }
 }
 
@@ -139,7 +164,7 @@ impl Session {
     }
 
     fn cancel_all(&self) {
-        for (_, running) in lock(&self.running).drain() {
+        for running in lock(&self.running).values() {
             running.abort();
         }
     }
@@ -148,7 +173,7 @@ impl Session {
     pub fn notified(&self, app: &Arc<App>, method: &str, params: Option<&Raw>) {
         if method == "notifications/cancelled"
             && let Some(id) = params.and_then(|it| it.get("requestId")).and_then(Id::new)
-            && let Some(running) = lock(&self.running).remove(&id.key())
+            && let Some(running) = lock(&self.running).get(&id.key())
         {
             running.abort();
         }
@@ -195,19 +220,20 @@ impl Session {
                 answer,
                 asker: Asker::Nobody,
                 visits: Vec::new(),
+                leash: None,
             };
         }
-        let ended = key.clone();
+        let listed = Listed { session: self.clone(), key: key.clone() };
         let handle = task::spawn("legacy request", async move {
-            let result = match method.as_str() {
+            let _listed = listed;
+            match method.as_str() {
                 "logging/setLevel" => session.set_log_level(params.as_ref()),
                 "resources/subscribe" => session.subscribe(&app, &client.caller, params.as_ref()).await,
                 "resources/unsubscribe" => session.unsubscribe(params.as_ref()),
                 _ => answer(&app, &client, &method, params, &meta, events).await,
-            };
-            lock(&session.running).remove(&ended);
-            result
+            }
         });
+        let leash = Some(Leash::new(handle.abort_handle()));
         running.insert(key, handle.abort_handle());
         drop(running);
         let answer: Answering = Box::pin(async move {
@@ -218,7 +244,7 @@ impl Session {
             }
         });
         let asker = Asker::Session(self.clone());
-        Running { id, era, progress_token, events: heard, answer, asker, visits: Vec::new() }
+        Running { id, era, progress_token, events: heard, answer, asker, visits: Vec::new(), leash }
     }
 
     /// A question as the request this client gets; none when it cannot be put to it.
@@ -253,6 +279,18 @@ impl Session {
     /// Whether this session has subscribed to an address, in the form it gave.
     pub(super) fn watches(&self, uri: &str) -> bool {
         lock(&self.watched).contains_key(uri)
+    }
+}
+
+/// A request in the table of those that run, until its task ends in whatever way.
+struct Listed {
+    session: Arc<Session>,
+    key: String,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        lock(&self.session.running).remove(&self.key);
     }
 }
 

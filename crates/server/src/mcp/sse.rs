@@ -25,6 +25,11 @@ const UNREAD: usize = 256;
 pub struct Streams(Mutex<HashMap<String, (Uuid, Arc<Conversation>)>>);
 
 impl Streams {
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Uuid, Arc<Conversation>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -21,6 +21,7 @@ use toolgrove_wire::{Id, Raw, sse};
 
 use super::answer::{ClientEra, Failure, notification};
 use super::asks;
+use super::leash::Leash;
 use super::notices::Notices;
 use super::park::Parking;
 use super::session::Session;
@@ -45,6 +46,8 @@ pub struct Running {
     pub asker: Asker,
     /// The pages a legacy client was sent to in this request, by the ids the hub gave them.
     pub visits: Vec<String>,
+    /// Ends a request that does not end by being dropped.
+    pub leash: Option<Leash>,
 }
 
 /// Who can be asked something while a request runs.
@@ -169,11 +172,25 @@ impl Running {
                 return json(status, Self::final_bytes(&id, era, &result));
             }
             (Frame::Note(note), Some(rest)) => match rest.session() {
-                Some(session) => return event_stream(session.replays.record(rest, note, session.version)),
+                Some(session) => {
+                    return event_stream(session.replays.record(rest, Some(&note), session.version));
+                }
                 None => (sse::write(None, None, &note), Some(rest)),
             },
             (Frame::Note(note), None) => (sse::write(None, None, &note), None),
-            (Frame::Quiet, rest) => (Bytes::from_static(sse::KEEP_ALIVE), rest),
+            (Frame::Quiet, rest) => {
+                let first = Bytes::from_static(sse::KEEP_ALIVE);
+                match rest.map(|it| (it.session(), it)) {
+                    Some((Some(session), rest)) => {
+                        let recorded = session.replays.record(rest, None, session.version);
+                        return event_stream(stream::StreamExt::chain(
+                            stream::once(async { first }),
+                            recorded,
+                        ));
+                    }
+                    rest => (first, rest.map(|it| it.1)),
+                }
+            }
         };
         let rest = stream::unfold((rest, id), move |(running, id)| async move {
             match running?.advance(KEEP_ALIVE).await {

@@ -39,6 +39,12 @@ pub(super) fn opened(app: &App, client: &Client, params: &Raw) -> Result<(String
     Ok((token, Edit::of(params).set_text("taskId", &inner).done()))
 }
 
+/// The instance and the server's own id behind a task's id, if it is this client's.
+pub(super) fn watched(app: &App, client: &Client, token: &str) -> Option<(Uuid, String)> {
+    let task = app.lot.seal().open::<TaskId>(ENDPOINT, token)?;
+    (task.caller == client.caller.id()).then_some((task.instance, task.id))
+}
+
 /// The answer about a task under the id its client knows.
 pub(super) fn renamed(method: Method, token: Option<&str>, result: &Raw) -> Raw {
     match (method, token) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use toolgrove_fixture::{Era, Options, Running};
 
-use crate::grove::{ERAS, eventually, over_http, text};
+use crate::grove::{ERAS, add, eventually, fixture, over_http, text};
 use crate::hub::{Hub, Stream};
 use crate::talk::{DOORS, Door, LATEST, Legacy, Modern, obliging};
 
@@ -213,5 +213,85 @@ async fn a_watch_outlives_a_server_that_starts_anew() {
         })
         .await;
         assert_eq!(heard["params"]["uri"], WATCHED, "{era:?}: {heard}");
+    }
+}
+
+/// How long a modern client may keep the tools it sees.
+async fn kept_ms(hub: &Hub, path: &str) -> u64 {
+    let listed = Modern::at(hub, path, json!({})).ask("tools/list", json!({})).await;
+    assert_eq!(listed["cacheScope"], "private", "{listed:.300}");
+    listed["ttlMs"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn lists_may_be_kept_while_every_server_behind_them_is_heard_announcing_changes() {
+    let (hub, mut server) = over_http(Options { era: Era::Modern, ..Options::default() }).await;
+    for path in ["/mcp", "/mcp/i/s"] {
+        eventually("the server is listened to", async || (kept_ms(&hub, path).await == 60_000).then_some(()))
+            .await;
+    }
+    let legacy = fixture(Options { era: Era::Legacy, ..Options::default() }).await;
+    add(&hub, json!({ "old": { "url": legacy.url() } })).await;
+    assert_eq!((kept_ms(&hub, "/mcp").await, kept_ms(&hub, "/mcp/i/old").await), (0, 0));
+    assert_eq!(kept_ms(&hub, "/mcp/i/s").await, 60_000);
+    server.stop().await;
+    eventually("nobody is heard any more", async || (kept_ms(&hub, "/mcp/i/s").await == 0).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn a_modern_server_says_how_long_its_contents_may_be_kept() {
+    let options = Options { era: Era::Modern, ttl_ms: 600_000, ..Options::default() };
+    let (hub, _server) = over_http(options).await;
+    let read = async |uri: &str, path: &str| {
+        Modern::at(&hub, path, json!({})).ask("resources/read", json!({ "uri": uri })).await
+    };
+    for (uri, path) in [(OTHER, "/mcp"), ("test://static-text", "/mcp/i/s")] {
+        let contents = read(uri, path).await;
+        assert_eq!((&contents["ttlMs"], &contents["cacheScope"]), (&json!(600_000), &json!("private")));
+    }
+}
+
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+#[tokio::test]
+async fn a_task_is_heard_of_under_the_id_its_client_knows() {
+    let (hub, _server) = over_http(Options { era: Era::Modern, ..Options::default() }).await;
+    for (path, name) in [("/mcp", "mcp__s__confirm_delete"), ("/mcp/i/s", "confirm_delete")] {
+        let client = Modern::at(&hub, path, json!({ "extensions": { TASKS: {} }, "elicitation": {} }));
+        let created = client.call(name, json!({ "filename": "a" })).await;
+        assert_eq!(created["resultType"], "task", "{created}");
+        let id = created["taskId"].clone();
+        let wanted = json!({ "notifications": { "taskIds": [id, "nobody's"] } });
+        let mut stream = client.open("subscriptions/listen", wanted.clone()).await;
+        let first = stream.next().await.unwrap();
+        assert_eq!(first["params"]["notifications"], json!({ "taskIds": [id] }), "{first}");
+
+        let stranger = Modern::at(&hub, path, json!({}));
+        let first = stranger.open("subscriptions/listen", wanted).await.next().await.unwrap();
+        assert_eq!(first["params"]["notifications"], json!({}), "it does not know tasks: {first}");
+
+        let asked = eventually("it asks", async || {
+            let task = client.ask("tasks/get", json!({ "taskId": id })).await;
+            (task["status"] == "input_required").then_some(task)
+        })
+        .await;
+        assert_eq!(asked["taskId"], id);
+        let key = asked["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
+        let answers = json!({ key: { "action": "accept", "content": { "confirm": true } } });
+        let taken = client.ask("tasks/update", json!({ "taskId": id, "inputResponses": answers })).await;
+        assert_eq!(taken["resultType"], "complete", "{taken}");
+        let done = loop {
+            let message = wait_for(&mut stream, "notifications/tasks").await;
+            assert_eq!(message["params"]["taskId"], id, "{message}");
+            assert!(
+                message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].is_u64(),
+                "{message}"
+            );
+            if message["params"]["status"] == "completed" {
+                break message;
+            }
+        };
+        assert!(done["params"]["result"]["content"].is_array(), "{done}");
     }
 }

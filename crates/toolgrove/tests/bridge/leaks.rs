@@ -50,6 +50,11 @@ async fn check(hub: &Hub, what: &str, mut round: impl AsyncFnMut()) {
     for _ in 0..ROUNDS {
         round().await;
     }
+    at_rest(hub, what, &before).await;
+}
+
+/// Waits until the hub holds no more than before.
+async fn at_rest(hub: &Hub, what: &str, before: &Held) {
     let began = tokio::time::Instant::now();
     loop {
         let now = held(hub).await;
@@ -112,6 +117,35 @@ async fn check_leaving(door: Door) {
 #[tokio::test]
 async fn clients_over_http_that_leave_in_the_middle_of_a_question_leave_nothing() {
     check_leaving(Door::Http).await;
+}
+
+#[tokio::test]
+async fn clients_over_http_that_leave_without_a_word_keep_a_session_and_nothing_else() {
+    let (hub, _servers) = grove().await;
+    for slug in ["http", "modern"] {
+        let before = held(&hub).await;
+        let mut sessions = Vec::new();
+        for _ in 0..ROUNDS {
+            let mut client = Legacy::open(&hub, Door::Http, LATEST, everything(), obliging).await;
+            let params = json!({ "name": format!("mcp__{slug}__test_elicitation"), "arguments": ask() });
+            client.start("tools/call", params).await;
+            client.wait_for("elicitation/create").await;
+            sessions.push(client.session().to_owned());
+        }
+        let left = held(&hub).await;
+        // Its call runs on for a minute, over at most a stream for what is asked, one for what is told, and one to answer.
+        assert!(
+            left.files <= before.files + MORE_FILES + 3 * ROUNDS,
+            "{slug}: before {before:?}, then {left:?}"
+        );
+        assert_eq!((left.sessions, left.parked), (ROUNDS as u64, 0), "{slug}");
+        // Whoever says goodbye after all, or is forgotten, leaves nothing.
+        for session in sessions {
+            let headers = [("mcp-session-id", session.as_str())];
+            assert_eq!(hub.ask(Method::DELETE, "/mcp", &headers, "").await.status, 204);
+        }
+        at_rest(&hub, slug, &before).await;
+    }
 }
 
 #[tokio::test]
@@ -201,7 +235,9 @@ async fn servers_that_forget_their_sessions_leave_nothing() {
         client.call("mcp__http__forget_sessions", json!({})).await;
         // The server no longer knows who answers.
         let ended = client.retry(name, ask(), &asked, user(&asked)).await;
-        assert!(ended["code"].is_number(), "{ended}");
+        let cause = "the server has forgotten the session of this call; the call may have had effects";
+        assert_eq!(ended["message"], format!("cannot reach `http`: {cause}"), "{ended}");
+        assert_eq!((&ended["code"], &ended["data"]["code"]), (&json!(-32603), &json!("link.unreachable")));
         let again = client.call(name, ask()).await;
         assert_eq!(keys(&again), ["user"], "the next one is asked in a new session");
         client.retry(name, ask(), &again, user(&again)).await;

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod carried;
 mod driven;
+mod garbled;
 #[allow(dead_code, reason = "a part of it is used here")]
 #[path = "../it/grove.rs"]
 mod grove;
@@ -10,11 +12,13 @@ mod heard;
 #[path = "../support/hub.rs"]
 mod hub;
 mod leaks;
+mod lost;
 mod parked;
 mod peers;
 mod resumed;
 mod schemas;
 mod scripted;
+mod spec;
 mod talk;
 #[path = "../support/peers.rs"]
 mod third;

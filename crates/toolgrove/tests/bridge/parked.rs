@@ -379,7 +379,22 @@ async fn a_server_that_dies_while_parked_is_told_to_the_retry() {
     let error = client.retry(ASK, ask(), &asked, user()).await;
     assert_eq!(error["code"], -32603, "{error}");
     assert_eq!(error["data"]["code"], "link.unreachable", "{error}");
+    assert!(error["message"].as_str().unwrap().ends_with("; the call may have had effects"), "{error}");
     check_refused(&client.retry(ASK, ask(), &asked, user()).await, "consumed");
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_its_session_while_parked_is_told_to_the_retry() {
+    let (hub, _server) = over_http(Options { lose_sessions: true, ..Options::default() }).await;
+    let client = Modern::new(&hub, everything());
+    let asked = client.call(ASK, ask()).await;
+    client.call("mcp__s__forget_sessions", json!({})).await;
+    let error = client.retry(ASK, ask(), &asked, user()).await;
+    let cause = "the server has forgotten the session of this call; the call may have had effects";
+    assert_eq!(error["message"], format!("cannot reach `s`: {cause}"), "{error}");
+    assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32603), &json!("link.unreachable")));
+    let again = client.call(ASK, ask()).await;
+    assert_eq!(text(&client.retry(ASK, ask(), &again, user()).await), ADA, "the next one has a new session");
 }
 
 #[tokio::test]

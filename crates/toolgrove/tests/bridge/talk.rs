@@ -257,6 +257,38 @@ impl<'a> Legacy<'a> {
         }
     }
 
+    /// Sends whatever it is. What comes of it is heard later; over Streamable HTTP it is told how much that is, if
+    /// it is told at all.
+    pub(crate) async fn send_text(&mut self, text: &str) -> Option<usize> {
+        let json = ("content-type", "application/json");
+        match &mut self.out {
+            Out::Stdio { input, .. } => {
+                input.write_all(format!("{}\n", text.replace('\n', " ")).as_bytes()).await.unwrap();
+                None
+            }
+            Out::Sse { hub, path } => {
+                let answer = hub.ask(Method::POST, path, &[json], text.to_owned()).await;
+                assert_eq!(answer.status, 202, "{}", answer.text());
+                None
+            }
+            Out::Http { hub, path, session } => {
+                let mut headers = vec![json, ("accept", "application/json, text/event-stream")];
+                headers.extend(session.as_deref().map(|it| ("mcp-session-id", it)));
+                let stream = hub.open(Method::POST, path, &headers, text.to_owned()).await;
+                if stream.is_events() {
+                    self.streams.push(pump(stream, self.tx.clone()));
+                    return None;
+                }
+                let messages = stream.rest().await.messages();
+                let count = messages.len();
+                for message in messages {
+                    let _ = self.tx.send(message);
+                }
+                Some(count)
+            }
+        }
+    }
+
     pub(crate) async fn notify(&mut self, method: &str, params: Value) {
         self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
     }

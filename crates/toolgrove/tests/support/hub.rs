@@ -312,14 +312,16 @@ pub fn modern_request(method: &str, mut params: Value) -> (Vec<(&'static str, St
     if meta.get("io.modelcontextprotocol/clientCapabilities").is_none() {
         meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
     }
-    let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).unwrap_or("").to_owned();
+    let name = params.get("name").or(params.get("uri")).or(params.get("taskId"));
+    let name = name.and_then(Value::as_str).unwrap_or("").to_owned();
     let mut headers = vec![
         ("content-type", "application/json".to_owned()),
         ("accept", "application/json, text/event-stream".to_owned()),
         ("mcp-protocol-version", MODERN.to_owned()),
         ("mcp-method", method.to_owned()),
     ];
-    if ["tools/call", "prompts/get", "resources/read"].contains(&method) {
+    let named = ["tools/call", "prompts/get", "resources/read", "tasks/get", "tasks/update", "tasks/cancel"];
+    if named.contains(&method) {
         headers.push(("mcp-name", name));
     }
     (headers, json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))

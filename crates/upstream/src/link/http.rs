@@ -323,7 +323,7 @@ impl Wire {
         }
     }
 
-    /// Posts an answer to a question of the server.
+    /// Posts an answer to a question of the server. One that is not taken ends its call, whatever the server says.
     pub(crate) async fn post_reply(&self, body: Bytes) -> Result<(), Error> {
         let posted = async {
             let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body).await?;
@@ -331,14 +331,19 @@ impl Wire {
                 web::collect_text(response).await;
                 return Ok(());
             }
-            let failure = web::refused(&self.context, response).await;
-            if let (true, Failure::Refused { status: 404, .. }) = (self.has_session, &failure) {
-                self.over.send_replace(true);
+            match web::refused(&self.context, response).await {
+                Failure::Refused { status: 404, .. } if self.has_session => {
+                    self.over.send_replace(true);
+                    Err(self.context.unreachable("the server has forgotten the session of this call").into())
+                }
+                failure => Err(failure),
             }
-            Err(failure)
         };
         match timeout(NOTIFY_TIMEOUT, posted).await {
-            Ok(posted) => posted.map_err(Failure::into_error),
+            Ok(posted) => posted.map_err(|failure| match failure.into_error() {
+                error @ (Error::Unreachable { .. } | Error::NeedsReauth { .. }) => error,
+                error => self.context.unreachable(format!("an answer was not taken: {error}")),
+            }),
             Err(_) => Err(self.context.timeout(NOTIFY_TIMEOUT)),
         }
     }

@@ -108,6 +108,11 @@ impl Entry {
         self.context.has_feed()
     }
 
+    /// Whether its link is one to a modern server.
+    pub(super) fn is_modern(&self) -> bool {
+        self.lock().shared.is_some()
+    }
+
     /// The link for somebody: an open one, or a new one. However many ask for one that is shared, it is opened once.
     pub(super) async fn link(self: &Arc<Self>, who: &Who, patience: Patience) -> Result<Lease, Error> {
         // An opening may turn out to serve somebody else, and a link may die at once; neither goes on for ever.

@@ -158,7 +158,7 @@ impl Visit {
         let key = Key { chat: Some("second look".into()), abilities: Abilities::ALL_LEGACY };
         let link = link::open(&context, &self.plan, self.verdict.as_ref(), &key).await?;
         match lists::list(&link, ListKind::Tools).await {
-            Ok(tools) => Ok((tools, link)),
+            Ok(listing) => Ok((listing.items, link)),
             Err(failure) => {
                 link.close().await;
                 Err(failure)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::watch;
+use toolgrove_core::call::Subject;
 use toolgrove_core::event::News;
 use toolgrove_core::task::spawn;
 
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::feed::Pauses;
 use crate::link::{Link, Subscribed};
 
-/// The resources of one instance that somebody watches.
+/// What somebody watches at one instance.
 #[derive(Debug)]
 pub(super) struct Watched {
     state: Mutex<State>,
@@ -22,7 +23,7 @@ pub(super) struct Watched {
 
 #[derive(Debug, Default)]
 struct State {
-    uris: BTreeSet<String>,
+    subjects: BTreeSet<Subject>,
     /// The links that are kept for it, by their instance's revision.
     kept_for: Option<Weak<Entry>>,
 }
@@ -34,20 +35,20 @@ impl Default for Watched {
 }
 
 impl Watched {
-    pub(super) fn add(&self, uri: &str) {
+    pub(super) fn add(&self, subject: &Subject) {
         let mut state = self.lock();
-        state.uris.insert(uri.to_owned());
-        self.count.send_replace(state.uris.len());
+        state.subjects.insert(subject.clone());
+        self.count.send_replace(state.subjects.len());
     }
 
-    pub(super) fn remove(&self, uri: &str) {
+    pub(super) fn remove(&self, subject: &Subject) {
         let mut state = self.lock();
-        state.uris.remove(uri);
-        self.count.send_replace(state.uris.len());
+        state.subjects.remove(subject);
+        self.count.send_replace(state.subjects.len());
     }
 
-    fn all(&self) -> Vec<String> {
-        self.lock().uris.iter().cloned().collect()
+    fn all(&self) -> Vec<Subject> {
+        self.lock().subjects.iter().cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -59,7 +60,7 @@ impl Watched {
 pub(super) fn keep(entry: &Arc<Entry>, watched: &Arc<Watched>) {
     let mut state = watched.lock();
     let is_kept = state.kept_for.as_ref().is_some_and(|it| std::ptr::eq(it.as_ptr(), Arc::as_ptr(entry)));
-    if state.uris.is_empty() || is_kept {
+    if state.subjects.is_empty() || is_kept {
         return;
     }
     state.kept_for = Some(Arc::downgrade(entry));
@@ -71,13 +72,17 @@ async fn keep_up(entry: Weak<Entry>, watched: Arc<Watched>) {
     let mut count = watched.count.subscribe();
     while let Some(link) = link(&entry, &watched, &mut pauses).await {
         let mut is_well = true;
-        for uri in watched.all() {
-            match link.watch(&uri).await {
-                Ok(Subscribed::Before) => {}
+        for subject in watched.all() {
+            match (link.watch(&subject).await, subject) {
+                (Ok(Subscribed::Before), _) => {}
                 // It was watched over another link; nobody knows what was missed meanwhile.
-                Ok(Subscribed::Now) => link.context.report(News::ResourceUpdated { uri }),
-                Err(failure) => {
-                    tracing::debug!(server = link.context.slug(), uri, error = %failure.error(), "not watched");
+                (Ok(Subscribed::Now), Subject::Resource(uri)) => {
+                    link.context.report(News::ResourceUpdated { uri });
+                }
+                // Who watches a task asks for it as well.
+                (Ok(Subscribed::Now), Subject::Task(_)) => {}
+                (Err(failure), subject) => {
+                    tracing::debug!(server = link.context.slug(), ?subject, error = %failure.error(), "not watched");
                     if matches!(failure, Failure::Untaken(_) | Failure::OtherEra(_) | Failure::Lost(_)) {
                         is_well = false;
                         link.retire();
@@ -106,10 +111,10 @@ async fn link(entry: &Weak<Entry>, watched: &Watched, pauses: &mut Pauses) -> Op
             let mut state = watched.lock();
             let is_ours =
                 state.kept_for.as_ref().is_some_and(|it| std::ptr::eq(it.as_ptr(), Arc::as_ptr(&entry)));
-            if state.uris.is_empty() && is_ours {
+            if state.subjects.is_empty() && is_ours {
                 state.kept_for = None;
             }
-            if state.uris.is_empty() || !is_ours || entry.is_closed() {
+            if state.subjects.is_empty() || !is_ours || entry.is_closed() {
                 return None;
             }
         }

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::advance;
 use toolgrove_core::call::{LegacyTask, Links, Outgoing};
-use toolgrove_core::event::{Ask, Event, Events, Progress};
+use toolgrove_core::event::{Ask, Event, Events, LONGEST_ASK, MOST_ASKS, Progress};
 use toolgrove_core::instance::Transport;
 use toolgrove_fixture::{Era, Fixture, Kind, Options};
 use toolgrove_wire::{Abilities, Raw, RpcError};
 
 use crate::bed::{Bed, answer, asked, bed, bed_with, call, freeze, http, process, reach};
-use crate::line_peer::{LinePeer, asking};
+use crate::line_peer::{Line, LinePeer, asking};
 use crate::peer::{Peer, Reply, event, legacy};
 use crate::witness::Witness;
 
@@ -352,7 +352,8 @@ async fn a_server_that_dies_while_it_asks_ends_the_call_which_is_not_sent_again(
     let mut outgoing = ask(&[elicit()]);
     outgoing.repeatable = true;
     let error = bed_lines.converse(outgoing, answer).await.expect_err("dead");
-    assert_eq!(error.to_string(), "cannot reach `peer`: the server closed the socket");
+    let cause = "the server closed the socket; the call may have had effects";
+    assert_eq!(error.to_string(), format!("cannot reach `peer`: {cause}"));
     assert_eq!(peer.count("tools/call"), 1);
     bed_lines.request(asked("echo", json!({}))).await.expect("a new connection");
 
@@ -372,7 +373,8 @@ async fn a_server_that_dies_while_it_asks_ends_the_call_which_is_not_sent_again(
     let mut outgoing = asked("ask", json!({}));
     outgoing.repeatable = true;
     let error = bed_http.converse(outgoing, answer).await.expect_err("lost");
-    assert_eq!(error.to_string(), "server answered 404 Not Found");
+    let cause = "the server has forgotten the session of this call; the call may have had effects";
+    assert_eq!(error.to_string(), format!("cannot reach `peer`: {cause}"));
     assert_eq!(peer.count("tools/call"), 1);
     bed_http.request(asked("echo", json!({}))).await.expect("a new session");
     assert_eq!(peer.count("initialize"), 2);
@@ -631,7 +633,7 @@ async fn errors_that_mean_something_to_a_client_pass_untouched() {
         r#"MCP error -32042: go there {"elicitations":[{"mode":"url","url":"https://a"}]}"#
     );
     assert_eq!(said("lack").await, r#"MCP error -32021: no {"requiredCapabilities":{"roots":{}}}"#);
-    assert_eq!(said("mismatch").await, "MCP error -32603: header");
+    assert_eq!(said("mismatch").await, "MCP error -32020: header", "the hub looks at its list again");
 }
 
 #[tokio::test]
@@ -659,4 +661,39 @@ async fn a_modern_server_learns_abilities_and_headers_from_each_request() {
     assert_eq!(calls[0].header("mcp-param-region"), Some("eu"));
     assert_eq!(calls[0].header("mcp-param-city"), Some("=?base64?S8O2bG4=?="));
     assert_eq!(calls[1].header("mcp-param-region"), None);
+}
+
+#[tokio::test]
+async fn so_many_questions_wait_for_a_caller_who_is_away_and_the_rest_are_declined() {
+    let peer = LinePeer::start(asking);
+    let bed = bed(peer.transport(), |_| {});
+    let long = json!(["elicitation/create", { "message": "x".repeat(LONGEST_ASK), "requestedSchema": {} }]);
+    let mut asks = vec![long];
+    asks.extend((0..MOST_ASKS + 3).map(|_| elicit()));
+    let (events, mut rx) = Events::channel(Progress::Unwanted);
+    events.pause();
+    let call = bed.pool.request(&bed.instance, ask(&asks), events.clone());
+    tokio::pin!(call);
+    // What is over a limit is declined before anybody has answered anything.
+    let declined = async {
+        for place in [0, MOST_ASKS + 1, MOST_ASKS + 2, MOST_ASKS + 3] {
+            let end = format!("/{place}");
+            let is_it = |it: &Line| it.message["id"].as_str().is_some_and(|it| it.ends_with(&end));
+            let said = peer.lines.wait_for("a refusal", is_it).await;
+            assert_eq!(said.message["result"], json!({ "action": "cancel" }));
+        }
+    };
+    tokio::select! {
+        result = &mut call => panic!("{result:?}"),
+        () = declined => {}
+    }
+    events.next_round();
+    for _ in 0..MOST_ASKS {
+        let Some(Event::Ask(ask)) = rx.recv().await else { panic!("a question") };
+        answer(ask);
+    }
+    let answers = call.await.expect("a result").to_value()["answers"].clone();
+    let accepted =
+        answers.as_array().expect("answers").iter().filter(|it| it["result"]["action"] == "accept");
+    assert_eq!(accepted.count(), MOST_ASKS);
 }

@@ -1,11 +1,13 @@
 //! Lists: all pages, nothing invented, each with its own fate.
 
+use std::time::Duration;
+
 use serde_json::json;
 use toolgrove_core::call::Links;
 use toolgrove_core::event::ListKind;
 
 use crate::bed::{bed, http};
-use crate::peer::{Peer, Reply, legacy};
+use crate::peer::{Peer, Reply, Seen, legacy, modern};
 
 /// Case `pagination`.
 #[tokio::test]
@@ -25,7 +27,7 @@ async fn all_pages_are_fetched_and_a_cursor_that_comes_again_is_the_end() {
     .await;
     let bed = bed(http(&peer.url), |_| {});
     let tools = bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list");
-    let tools: Vec<_> = tools.iter().map(toolgrove_wire::Raw::as_str).collect();
+    let tools: Vec<_> = tools.items.iter().map(toolgrove_wire::Raw::as_str).collect();
     assert_eq!(tools, [r#"{"name":"a","n":1}"#, r#"{"name":"b"}"#, r#"{"name":"c"}"#]);
 }
 
@@ -38,7 +40,7 @@ async fn a_result_without_tools_is_an_empty_list() {
     })
     .await;
     let bed = bed(http(&peer.url), |_| {});
-    assert!(bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list").is_empty());
+    assert!(bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list").items.is_empty());
 }
 
 #[tokio::test]
@@ -78,4 +80,21 @@ async fn a_notification_that_is_refused_does_not_fail_discovery() {
     })
     .await;
     bed(http(&peer.url), |_| {}).discover().await.expect("a server");
+}
+
+#[tokio::test]
+async fn a_list_holds_as_long_as_its_shortest_page_if_a_modern_server_says_so() {
+    let page = |seen: &Seen| match seen.body["params"]["cursor"].as_str() {
+        None => Reply::result(seen, json!({ "tools": [], "nextCursor": "2", "ttlMs": 9_000 })),
+        Some(_) => Reply::result(seen, json!({ "tools": [], "ttlMs": 4_000 })),
+    };
+    for (script, expected) in [(modern as fn(&_) -> _, 4), (legacy, 0)] {
+        let peer =
+            Peer::start(move |seen| if seen.method() == "tools/list" { page(seen) } else { script(seen) })
+                .await;
+        let bed = bed(http(&peer.url), |_| {});
+        let holds = bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list").holds;
+        assert_eq!(holds, Duration::from_secs(expected));
+        assert_eq!(bed.discover().await.expect("a server").tools_hold, holds);
+    }
 }

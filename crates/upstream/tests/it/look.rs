@@ -25,7 +25,7 @@ fn tools(discovery: &Discovery) -> Vec<String> {
 }
 
 async fn list(bed: &Bed) -> Vec<String> {
-    names(&bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list"))
+    names(&bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list").items)
 }
 
 /// Whether a request belongs to the session of a client that can be asked.

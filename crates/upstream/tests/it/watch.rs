@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use toolgrove_core::call::{Links, Outgoing, Watching};
+use toolgrove_core::call::{Links, Outgoing, Subject, Watching};
 use toolgrove_core::event::{ListKind, News};
 use toolgrove_fixture::{Era, Fixture, Kind, Options};
+use toolgrove_wire::Abilities;
 
 use crate::bed::{Bed, bed, bed_with, call, http};
 use crate::line_peer::{LinePeer, asking};
@@ -20,11 +21,17 @@ fn touch() -> Outgoing {
 
 impl Bed {
     async fn watch(&self, uri: &str) {
-        self.pool.watch(&self.instance, uri, Watching::Start).await.expect("watched");
+        self.pool
+            .watch(&self.instance, &Subject::Resource(uri.into()), Watching::Start)
+            .await
+            .expect("watched");
     }
 
     async fn unwatch(&self, uri: &str) {
-        self.pool.watch(&self.instance, uri, Watching::Stop).await.expect("unwatched");
+        self.pool
+            .watch(&self.instance, &Subject::Resource(uri.into()), Watching::Stop)
+            .await
+            .expect("unwatched");
     }
 
     async fn updated(&mut self) -> String {
@@ -93,14 +100,20 @@ async fn a_refused_subscription_is_an_error_and_not_remembered() {
     })
     .await;
     let bed_legacy = bed(http(&peer.url), |_| {});
-    let error =
-        bed_legacy.pool.watch(&bed_legacy.instance, "a://1", Watching::Start).await.expect_err("refused");
+    let error = bed_legacy
+        .pool
+        .watch(&bed_legacy.instance, &Subject::Resource("a://1".into()), Watching::Start)
+        .await
+        .expect_err("refused");
     assert_eq!(error.to_string(), "MCP error -32602: no such resource");
 
     let peer = Peer::start(modern).await;
     let bed_modern = bed(http(&peer.url), |_| {});
-    let error =
-        bed_modern.pool.watch(&bed_modern.instance, "a://1", Watching::Start).await.expect_err("refused");
+    let error = bed_modern
+        .pool
+        .watch(&bed_modern.instance, &Subject::Resource("a://1".into()), Watching::Start)
+        .await
+        .expect_err("refused");
     assert_eq!(error.to_string(), "MCP error -32601: no such method");
 }
 
@@ -222,7 +235,7 @@ async fn a_tool_with_a_broken_annotation_is_left_out_where_headers_are_sent() {
             Peer::start(move |seen| if seen.method() == "tools/list" { tools(seen) } else { script(seen) })
                 .await;
         let bed = bed(http(&peer.url), |_| {});
-        let listed = bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list");
+        let listed = bed.pool.list(&bed.instance, ListKind::Tools).await.expect("a list").items;
         let names: Vec<_> = listed.iter().filter_map(|it| it.get_text("name")).collect();
         assert_eq!(names, expected);
         assert!(listed[0].as_str().contains("x-mcp-header"), "a good one is kept");
@@ -233,4 +246,30 @@ async fn a_tool_with_a_broken_annotation_is_left_out_where_headers_are_sent() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn a_task_of_a_modern_server_is_watched_and_a_legacy_one_has_none() {
+    let running =
+        Fixture::start(Options { era: Era::Modern, ..Options::default() }).await.expect("a fixture");
+    let mut bed_modern = bed(http(&running.url()), |_| {});
+    let mut outgoing = call("slow_compute", json!({ "seconds": 0.3 }));
+    outgoing.abilities = Abilities::TASKS;
+    let created = bed_modern.request(outgoing).await.expect("a task");
+    let task = Subject::Task(created["taskId"].as_str().expect("an id").to_owned());
+    bed_modern.pool.watch(&bed_modern.instance, &task, Watching::Start).await.expect("watched");
+    let done = bed_modern.news(|it| match it {
+        News::TaskChanged { id, params } if params.get_text("status").as_deref() == Some("completed") => {
+            Some((id, params))
+        }
+        _ => None,
+    });
+    let (id, params) = done.await;
+    assert_eq!((Subject::Task(id), params.get("_meta")), (task.clone(), None), "{}", params.as_str());
+    bed_modern.pool.watch(&bed_modern.instance, &task, Watching::Stop).await.expect("unwatched");
+
+    let peer = Peer::start(legacy).await;
+    let bed_legacy = bed(http(&peer.url), |_| {});
+    let refused = bed_legacy.pool.watch(&bed_legacy.instance, &task, Watching::Start).await;
+    assert_eq!(refused.expect_err("no tasks").code(), "link.garbled");
 }

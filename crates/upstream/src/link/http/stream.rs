@@ -66,7 +66,8 @@ pub(super) async fn listen(wire: Arc<Wire>, topic: Topic, ack: Ack) {
     let params = topic.params();
     let (mut again, mut pauses) = (false, Pauses::new());
     loop {
-        let ask = Ask::own(feed::LISTEN, &params, Duration::MAX, Leaving::Silent);
+        let abilities = topic.abilities();
+        let ask = Ask { abilities, ..Ask::own(feed::LISTEN, &params, Duration::MAX, Leaving::Silent) };
         let id = wire.next_id();
         let head = Head { base: &wire.head, own: wire.own_headers(&ask) };
         match wire.endpoint.send(Method::POST, &head, wire.speech.request(id, &ask)).await {
