@@ -55,3 +55,11 @@ test("a hub that was away for 70 s and is back on another port has its tools aga
   process.stdout.write(`    back on another port after ${(performance.now() - started).toFixed(0)} ms\n`);
   expect(text(await hub.call(registered, "echo", { text: "x" }))).toBe("echo x");
 });
+
+test("a page that the browser loaded ahead registers when it is shown", async ({ hub, web, start }) => {
+  const registration = hub.registration();
+  start(web.at("/ahead"));
+  const registered = await registration;
+  expect(registered.tabUrl).toBe(web.at("/shown"));
+  expect(Number(text(await hub.call(registered, "shown")))).toBeGreaterThan(0);
+});

@@ -95,3 +95,8 @@ test("tools of a file are shared where the browser allows it", async ({ hub, con
   expect(registered.tabUrl).toBe(`file://${path}`);
   expect(text(await hub.call(registered, "here"))).toBe("file");
 });
+
+test("a page that also speaks to a relay says under which id", async ({ web, open }) => {
+  const { registered } = await open(web.byHand({ relayTabId: "relay-1" }));
+  expect(registered.extensions.relayTabId).toBe("relay-1");
+});

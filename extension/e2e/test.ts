@@ -91,7 +91,8 @@ export const test = base.extend<Fixtures & { paths: { path: string; tell: () => 
   paths: async ({ hub }, use) => {
     const paths = profile(() => ({ port: hub.port, token: hub.endpointToken }));
     await use(paths);
-    rmSync(paths.path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    // Processes of a browser that has ended write for a moment longer.
+    await expect(() => rmSync(paths.path, { recursive: true, force: true })).toPass({ timeout: 10_000 });
   },
   tellHost: async ({ paths }, use) => use(paths.tell),
   profilePath: async ({ paths }, use) => use(paths.path),

@@ -32,6 +32,7 @@ const BY_HAND = (options: string) => `
   const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const say = (payload) => postMessage({ channel: "mcp-default", type: "mcp", direction: "server-to-client", payload }, "*");
   const asked = new Map();
+  if (options.relayTabId) sessionStorage.setItem("__webmcp_relay_tab_id", options.relayTabId);
   window.cancelled = [];
   const call = async (id, { name, arguments: args, _meta }) => {
     if (name === "image") return { content: [{ type: "image", data: pixel, mimeType: "image/png" }] };
@@ -90,6 +91,16 @@ const PAGES: Record<string, () => string | Promise<string>> = {
     page(
       script(
         `document.modelContext?.registerTool({ name: "search", description: "of the frame", execute: async () => "frame" })`,
+      ),
+    ),
+  "/ahead": () =>
+    page(
+      `<script type="speculationrules">{"prerender":[{"urls":["/shown"],"eagerness":"immediate"}]}</script>${script(`setTimeout(() => { location.href = "/shown" }, 3000)`)}`,
+    ),
+  "/shown": () =>
+    page(
+      script(
+        `document.modelContext?.registerTool({ name: "shown", description: "When it was shown", execute: async () => String(performance.getEntriesByType("navigation")[0].activationStart) })`,
       ),
     ),
   "/plain": () => page(""),

@@ -186,10 +186,16 @@ function relayId(): string | undefined {
 
 declare global {
   var toolgroveProxy: PageProxy | undefined;
+  interface Document {
+    readonly prerendering?: boolean;
+  }
 }
 
 // Injected twice, it runs once. What an update of the extension left behind lives in another world and stops by itself.
 if (!globalThis.toolgroveProxy?.isRunning) {
-  globalThis.toolgroveProxy = new PageProxy();
-  globalThis.toolgroveProxy.start();
+  const proxy = new PageProxy();
+  globalThis.toolgroveProxy = proxy;
+  // A page that the browser loads ahead is nobody's tab yet.
+  if (!document.prerendering) proxy.start();
+  else document.addEventListener("prerenderingchange", () => proxy.start(), { once: true });
 }

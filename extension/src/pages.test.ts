@@ -225,6 +225,19 @@ describe("a call", () => {
     expect(last()).toMatchObject({ id: "d", error: NOT_FOUND("TabNotFound") });
   });
 
+  it("reports progress, but not without end", async () => {
+    const { pages, offer, sent } = browser();
+    const { page } = await offer(1);
+    pages.execute("c", run);
+    const steps = () => sent.filter((it) => "method" in it && it.method === "notifications/progress").length;
+    for (let progress = 0; progress < 500; progress++)
+      pages.hear(page, { type: "progress", requestId: "c", progress });
+    expect(steps()).toBe(50);
+    await vi.advanceTimersByTimeAsync(1_000);
+    pages.hear(page, { type: "progress", requestId: "c", progress: 500 });
+    expect(steps()).toBe(51);
+  });
+
   it("ends with the hub", async () => {
     const { pages, offer } = browser();
     const { heard } = await offer(1);
@@ -262,6 +275,16 @@ describe("a question", () => {
       { type: "confirm-result", confirmId: "q", data: { error: { code: -32600 } } },
     ]);
     expect(methods()).toEqual(["browser/registerTools"]);
+  });
+
+  it("may be one of four, and no more", async () => {
+    const { pages, offer, sent } = browser();
+    const { page, heard } = await offer(1);
+    pages.execute("c", { toolName: "getCart", extensions: { tabId: 1 } });
+    for (const confirmId of ["1", "2", "3", "4", "5"]) pages.hear(page, { ...question, confirmId });
+    expect(sent.filter((it) => "method" in it && it.method === "browser/elicitConfirmation")).toHaveLength(4);
+    const error = { code: -32600, message: "too many questions at once" };
+    expect(heard.at(-1)).toEqual({ type: "confirm-result", confirmId: "5", data: { error } });
   });
 
   it("that the hub refuses or answers with nonsense is refused or cancelled", async () => {

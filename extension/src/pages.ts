@@ -31,11 +31,16 @@ type Around = {
 };
 
 const REPORT_EVERY = 200;
+/** What one call may say in a second, and one page may ask at once: a page must not drown the others. */
+const MAX_PROGRESS = 50;
+const MAX_QUESTIONS = 4;
+
+type Call = { page: Page; second: number; steps: number };
 
 /** The pages of this browser by tab, and every call and question that is under way in them. */
 export class Pages {
   readonly #pages = new Map<number, Page>();
-  readonly #calls = new Map<string, Page>();
+  readonly #calls = new Map<string, Call>();
   readonly #questions = new Map<string, { page: Page; confirmId: string; requestId: string }>();
 
   constructor(private readonly around: Around) {}
@@ -79,13 +84,15 @@ export class Pages {
       case "confirm-action":
         return this.#ask(page, message);
     }
-    if (this.#calls.get(message.requestId) !== page) {
+    const call = this.#calls.get(message.requestId);
+    if (call?.page !== page) {
       return console.info(`toolgrove: tab ${page.tabId} speaks of a call that it was not asked for`);
     }
     const { requestId } = message;
     if (message.type === "tool-started") {
       this.around.send({ method: "browser/toolStarted", params: { requestId } });
     } else if (message.type === "progress") {
+      if (isFlood(call)) return;
       const { progress, total, message: text } = message;
       const params = { progressToken: requestId, progress, ...(total !== undefined && { total }) };
       this.around.send({
@@ -117,7 +124,7 @@ export class Pages {
     if (documentId !== undefined && documentId !== page.documentId) {
       return this.#refuse(id, notFound("Navigated"));
     }
-    this.#calls.set(id, page);
+    this.#calls.set(id, { page, second: 0, steps: 0 });
     try {
       page.port.postMessage({ type: "execute-tool", requestId: id, toolName, args: (args ?? {}) as Json });
     } catch {
@@ -129,7 +136,7 @@ export class Pages {
 
   /** The hub no longer wants an answer, so it gets none. */
   cancel(requestId: unknown, reason: unknown): void {
-    const page = this.#calls.get(requestId as string);
+    const page = this.#calls.get(requestId as string)?.page;
     if (!page) return;
     this.#calls.delete(requestId as string);
     const because = typeof reason === "string" ? { reason } : {};
@@ -220,19 +227,24 @@ export class Pages {
       },
     });
     if (sent) page.isRegistered = true;
+    else
+      console.info(`toolgrove: tab ${page.tabId} was not reported: no hub, or a list larger than it takes`);
   }
 
   #ask(page: Page, message: Extract<FromPage, { type: "confirm-action" }>): void {
     const { confirmId, requestId, message: text, requestedSchema } = message;
     const id = crypto.randomUUID();
-    const isRunning = this.#calls.get(requestId) === page;
+    const isRunning = this.#calls.get(requestId)?.page === page;
+    const open = [...this.#questions.values()].filter((it) => it.page === page).length;
     const params = {
       message: text,
       ...(requestedSchema && { requestedSchema }),
       extensions: { tabId: page.tabId, requestId },
     };
-    if (!isRunning || !this.around.send({ id, method: "browser/elicitConfirmation", params })) {
-      const error = { code: -32600, message: "no call is running that could ask" };
+    const isAllowed = isRunning && open < MAX_QUESTIONS;
+    if (!isAllowed || !this.around.send({ id, method: "browser/elicitConfirmation", params })) {
+      const text = isRunning ? "too many questions at once" : "no call is running that could ask";
+      const error = { code: -32600, message: text };
       return post(page, { type: "confirm-result", confirmId, data: { error } });
     }
     this.#questions.set(id, { page, confirmId, requestId });
@@ -242,7 +254,7 @@ export class Pages {
     clearTimeout(page.report);
     this.#pages.delete(page.tabId);
     for (const [id, it] of this.#calls) {
-      if (it !== page) continue;
+      if (it.page !== page) continue;
       this.#calls.delete(id);
       this.#refuse(id, notFound("TabClosed"));
     }
@@ -257,6 +269,12 @@ export class Pages {
   #refuse(id: string, error: Problem): void {
     this.around.send({ id, error });
   }
+}
+
+function isFlood(call: Call): boolean {
+  const second = Math.floor(Date.now() / 1000);
+  if (call.second !== second) Object.assign(call, { second, steps: 0 });
+  return ++call.steps > MAX_PROGRESS;
 }
 
 /** The error for a tab that cannot answer. Only one that was closed may have begun. */

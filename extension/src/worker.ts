@@ -224,7 +224,8 @@ function draw(): void {
     badges = await drawBadge(pages.all, socket.state, badges);
     for (const [port, tabId] of popups) {
       const hub = { state: socket.state, ...(hubAddress && { address: hubAddress }) };
-      port.postMessage({ type: "view", view: await viewOf(pages.all, hub, tabId) } satisfies ToPopup);
+      const view = await viewOf(pages.all, hub, tabId);
+      if (popups.has(port)) port.postMessage({ type: "view", view } satisfies ToPopup);
     }
   });
 }
