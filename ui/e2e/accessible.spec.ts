@@ -17,6 +17,7 @@ const SCREENS: [string, string, RegExp][] = [
   ["People", "/ui/admin/people", /Role/],
   ["Changes", "/ui/admin/people?tab=changes", /server\.|Nothing was changed/],
   ["Settings", "/ui/settings", /Your data/],
+  ["Discover", "/ui/discover", /No bundles yet/],
   ["Chat", "/ui/chat", /Chat comes with buds/],
   ["Not found", "/ui/mcp/nobody", /nothing you may see/],
 ];

@@ -1,7 +1,7 @@
 /** The real hub, on a free port with an empty data folder, and scripted servers for it. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -18,21 +18,26 @@ export type Hub = {
   url: string;
   /** Signs a browser in, once: the owner of a solo hub, or the first admin of a team's. */
   signIn: string;
+  /** The home folder that its clients' files are in. */
+  home: string;
   api: <T>(path: string, body?: unknown) => Promise<T>;
   /** Adds servers without a page. */
   add: (servers: Record<string, unknown>) => Promise<void>;
   stop: () => Promise<void>;
 };
 
-export type HubOptions = { mode?: "solo" | "team"; demo?: boolean };
+/** `more` are further lines of the configuration. */
+export type HubOptions = { mode?: "solo" | "team"; demo?: boolean; more?: string };
 
-export async function startHub({ mode = "solo", demo = false }: HubOptions = {}): Promise<Hub> {
+export async function startHub({ mode = "solo", demo = false, more = "" }: HubOptions = {}): Promise<Hub> {
   const folder = mkdtempSync(join(tmpdir(), "toolgrove-e2e-"));
   const config = join(folder, "toolgrove.toml");
   const data = join(folder, "data");
-  writeFileSync(config, `listen = "127.0.0.1:0"\nmode = "${mode}"\n`);
+  const home = join(folder, "home");
+  mkdirSync(home);
+  writeFileSync(config, `listen = "127.0.0.1:0"\nmode = "${mode}"\n${more}`);
   const child = spawn(HUB, ["serve", ...(demo ? ["--demo"] : [])], {
-    env: { ...process.env, TOOLGROVE_DATA: data, TOOLGROVE_CONFIG: config },
+    env: { ...process.env, TOOLGROVE_DATA: data, TOOLGROVE_CONFIG: config, HOME: home, XDG_CONFIG_HOME: "" },
   });
   const said = await firstWords(child);
   const url = /http:\/\/[\d.]+:\d+(?=\/mcp)/.exec(said)?.[0] ?? "";
@@ -49,6 +54,7 @@ export async function startHub({ mode = "solo", demo = false }: HubOptions = {})
   return {
     url,
     signIn,
+    home,
     api,
     add: async (servers) => {
       await api("/api/mcp/import", { text: JSON.stringify(servers), save_anyway: true });

@@ -83,7 +83,7 @@ const discover = createRoute({
   getParentRoute: under,
   path: "/discover",
   validateSearch: texts("q", "select", "version"),
-  component: later,
+  component: lazyRouteComponent(() => import("./screens/discover/discover"), "Discover"),
 });
 const chat = createRoute({
   getParentRoute: under,

@@ -154,7 +154,7 @@ export const BASE = {
       phase: "gamma",
       allowlist: null,
       allowed_transports: [],
-      pins: false,
+      pins: null,
       role: "admin",
     },
   ],

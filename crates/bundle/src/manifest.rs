@@ -7,6 +7,7 @@ mod collection;
 mod deployment;
 mod fields;
 mod mcpb;
+pub mod schema;
 mod server_json;
 mod settings;
 
@@ -220,10 +221,14 @@ fn yaml(name: &str, text: &str) -> Result<Value> {
     })
 }
 
-/// YAML as its version 1.2 means it: `yes` is a text. The default budget bounds depth, aliases and size, and a key that
-/// stands twice is an error.
+/// YAML as its version 1.2 means it: `yes` is a text. Depth and size are bounded, aliases may repeat far more than a
+/// manifest has, and a key that stands twice is an error.
 pub(crate) fn yaml_value(text: &str) -> std::result::Result<Value, serde_saphyr::Error> {
-    serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
+    let limits = serde_saphyr::alias_limits! { max_total_replayed_events: 20_000 };
+    serde_saphyr::from_str_with_options(
+        text,
+        serde_saphyr::options! { strict_booleans: true, alias_limits: limits },
+    )
 }
 
 fn json(name: &str, text: &str) -> Result<Value> {

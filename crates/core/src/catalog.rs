@@ -57,7 +57,7 @@ impl Catalog {
             let slug = offer.instance.slug.to_ascii_lowercase();
             catalog.lists.one.insert(slug.clone(), Default::default());
             catalog.offers.insert(slug, offer.clone());
-            for tool in offer.listed() {
+            for tool in offer.present() {
                 let route = Route { instance: offer.instance.clone(), tool: tool.clone() };
                 catalog.tools.insert(tool.public_name.clone(), route.clone());
                 catalog.tools.insert(tool.single_name.clone(), route);
@@ -309,9 +309,12 @@ fn sorted(mut entries: Vec<(String, Raw)>) -> Raw {
 
 /// Whether an instance may be used at all.
 pub fn usable(instance: &Instance) -> Result<(), Error> {
-    match instance.switch {
+    match &instance.switch {
         Switch::On => Ok(()),
         Switch::ServerOff => Err(Error::ServerOff { server: instance.server_name.clone() }),
+        Switch::Duplicate { of } => {
+            Err(Error::InstanceDuplicate { slug: instance.slug.clone(), of: of.clone() })
+        }
         Switch::InstanceOff => Err(Error::InstanceOff { slug: instance.slug.clone() }),
     }
 }

@@ -39,6 +39,15 @@ pub enum Error {
     UnknownInstance { id: String },
     #[error("instance `{slug}` is turned off")]
     InstanceOff { slug: String },
+    #[error("`{slug}` does the same as `{of}`, which is used in its place")]
+    InstanceDuplicate { slug: String, of: String },
+    #[error("tool `{tool}` changed since it was approved")]
+    ToolChanged { tool: String },
+    #[error("nothing was installed or changed: {detail}")]
+    BundleChanged { detail: String },
+    /// What the room of bundles says, in its words.
+    #[error("{detail}")]
+    Bundle { code: &'static str, status: u16, detail: String, hint: Option<String> },
     #[error("create an instance of `{server}` first")]
     InstanceMissing { server: String },
     #[error("slug `{slug}` is already in use")]
@@ -168,6 +177,10 @@ impl Error {
             Self::ServerConfig(_) => "server.config",
             Self::UnknownInstance { .. } => "instance.unknown",
             Self::InstanceOff { .. } => "instance.off",
+            Self::InstanceDuplicate { .. } => "instance.duplicate",
+            Self::ToolChanged { .. } => "tool.changed",
+            Self::BundleChanged { .. } => "bundle.changed",
+            Self::Bundle { code, .. } => code,
             Self::InstanceMissing { .. } => "instance.missing",
             Self::SlugTaken { .. } => "instance.slug-taken",
             Self::InstanceBuiltin { .. } => "instance.builtin",
@@ -223,6 +236,12 @@ impl Error {
             Self::ToolOff { tool } => format!("turn it on with `toolgrove instance on SLUG --tool {tool}`"),
             Self::ServerOff { server } => format!("turn it on with `toolgrove server on {server}`"),
             Self::InstanceBuiltin { slug } => format!("turn it off with `toolgrove instance off {slug}`"),
+            Self::InstanceDuplicate { of, .. } => format!("use `{of}`, or remove it"),
+            Self::ToolChanged { .. } => {
+                "see what changed with `toolgrove pins diff`, then approve or reject it".into()
+            }
+            Self::BundleChanged { .. } => "look at it again, then install it".into(),
+            Self::Bundle { hint, .. } => return hint.clone(),
             Self::InstanceOff { slug } => format!("turn it on with `toolgrove instance on {slug}`"),
             Self::UnknownServer { .. } => "run `toolgrove server list` to see every server".into(),
             Self::UnknownInstance { .. } => "run `toolgrove instance list` to see every instance".into(),
@@ -270,11 +289,13 @@ impl Error {
             | Self::OauthStateUnknown
             | Self::OauthStateExpired
             | Self::OauthRefused(_) => 400,
+            Self::Bundle { status, .. } => *status,
             Self::AuthMissing | Self::SignIn(_) => 401,
             Self::ToolOff { .. }
             | Self::ServerOff { .. }
             | Self::InstanceOff { .. }
             | Self::InstanceBuiltin { .. }
+            | Self::ToolChanged { .. }
             | Self::TransportOff { .. }
             | Self::GrantMissing { .. }
             | Self::Role { .. }
@@ -295,6 +316,8 @@ impl Error {
             Self::ServerNameTaken
             | Self::ServerUrlTaken { .. }
             | Self::InstanceMissing { .. }
+            | Self::InstanceDuplicate { .. }
+            | Self::BundleChanged { .. }
             | Self::SlugTaken { .. }
             | Self::OauthClientMissing { .. }
             | Self::EmailTaken { .. }

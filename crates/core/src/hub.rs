@@ -27,6 +27,7 @@ use crate::config::Capabilities;
 use crate::event::{Event, Events, ListKind};
 use crate::instance::{Instance, Verdict};
 use crate::offer::Offer;
+use crate::pins::PinPolicy;
 use crate::record::{CallEnd, CallRecord};
 use crate::{Error, Timeline, drive, meter, policy, trace, uri};
 
@@ -334,6 +335,9 @@ impl<L: Links, G: Log> Hub<L, G> {
         let name = required(&call.params, "name")?;
         let mut route = self.route(call, &name).await?;
         recorder.target(&route.instance);
+        if self.holds(&route.instance) && self.freshen(&route.instance).await {
+            route = self.route(call, &name).await?;
+        }
         policy::decide(&route, &name)?;
         let arguments = call.params.get("arguments").filter(|it| !it.is_null());
         let arguments = arguments.unwrap_or_else(Raw::empty_object);
@@ -358,6 +362,12 @@ impl<L: Links, G: Log> Hub<L, G> {
             legacy_task: route.tool.legacy_task(),
             instance: route.instance,
         })
+    }
+
+    /// Whether an instance's tools must be looked at before a call, because a change holds it back and no feed tells.
+    fn holds(&self, instance: &Instance) -> bool {
+        self.offer(instance.id).is_some_and(|it| it.pinned.policy == PinPolicy::Hold)
+            && !self.links.has_feed(instance.id)
     }
 
     /// The tool behind a name. A name that is new may have come since the last listing: that is waited for.

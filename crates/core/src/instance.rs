@@ -147,9 +147,13 @@ impl Verdict {
 }
 
 /// Whether an instance may be used, and if not, what is off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Switch {
     On,
     ServerOff,
     InstanceOff,
+    /// The server of this name does the same, and stays.
+    Duplicate {
+        of: String,
+    },
 }

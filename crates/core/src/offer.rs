@@ -12,6 +12,7 @@ use crate::event::ListKind;
 use crate::header::{self, Annotation};
 use crate::instance::{Instance, Transport};
 use crate::name::{self, Profile};
+use crate::pins::{self, Drift, Pin, PinPolicy, Pinned, Verdict};
 use crate::schema::Validator;
 
 /// An instance and its lists. Immutable: a refresh or a switch makes a new one that shares what did not change.
@@ -32,6 +33,8 @@ pub struct Offer {
     pub problems: Vec<String>,
     /// What a person has said of tools that the server has not listed yet.
     pub settings: HashMap<String, (bool, Permission)>,
+    /// What was approved, and what is done about the rest.
+    pub pinned: Pinned,
 }
 
 /// One tool of one instance.
@@ -47,6 +50,8 @@ pub struct Tool {
     pub permission: Permission,
     /// No longer listed by the server.
     pub gone: bool,
+    /// It is not what was approved.
+    pub drift: Option<Box<Drift>>,
     validator: OnceLock<Option<Validator>>,
     hints: OnceLock<Hints>,
 }
@@ -92,13 +97,15 @@ impl Tool {
             enabled: true,
             permission: Permission::Allow,
             gone: false,
+            drift: None,
             validator: OnceLock::new(),
             hints: OnceLock::new(),
         }
     }
 
     pub fn switched(&self, enabled: bool, permission: Permission) -> Self {
-        Self { enabled, permission, ..self.with(self.raw.clone(), self.gone) }
+        let drift = self.drift.clone();
+        Self { enabled, permission, drift, ..self.with(self.raw.clone(), self.gone) }
     }
 
     fn with(&self, raw: Raw, gone: bool) -> Self {
@@ -110,9 +117,29 @@ impl Tool {
             enabled: self.enabled,
             permission: self.permission,
             gone,
+            drift: None,
             validator: OnceLock::new(),
             hints: OnceLock::new(),
         }
+    }
+
+    /// The tool as its server lists it, whatever is served in its place. None for one that is only kept.
+    pub fn as_listed(&self) -> Option<&Raw> {
+        match &self.drift {
+            Some(drift) if drift.moved_to.is_some() => None,
+            Some(drift) => Some(&drift.now),
+            None => Some(&self.raw).filter(|_| !self.gone),
+        }
+    }
+
+    /// Whether calls are refused until somebody has looked at what changed.
+    pub fn is_held(&self) -> bool {
+        self.drift.as_ref().is_some_and(|it| it.held)
+    }
+
+    /// Whether nobody has approved anything under this name, so that it is not shown.
+    fn is_hidden(&self) -> bool {
+        self.drift.as_ref().is_some_and(|it| it.held && (it.before.is_none() || it.renamed_from.is_some()))
     }
 
     pub fn gone(self) -> Self {
@@ -205,6 +232,7 @@ impl Offer {
             fetched_at: None,
             problems: Vec::new(),
             settings: HashMap::new(),
+            pinned: Pinned::default(),
         }
     }
 
@@ -213,9 +241,22 @@ impl Offer {
         self.tools.iter().find(|it| it.name == name && !it.gone)
     }
 
-    /// Tools that the server has now, on or off.
+    /// Tools that the server has now, on or off, without those that nobody has approved.
     pub fn listed(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.present().filter(|it| !it.is_hidden())
+    }
+
+    /// The same with all that are held back: their names exist, if only to be refused.
+    pub fn present(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.tools.iter().filter(|it| !it.gone)
+    }
+
+    /// Tools that are not what was approved, and that nobody has decided on.
+    pub fn drifted(&self) -> impl Iterator<Item = (&Arc<Tool>, &Drift)> {
+        self.present().filter_map(|it| {
+            let drift = it.drift.as_deref()?;
+            (!drift.rejected && drift.moved_to.is_none()).then_some((it, drift))
+        })
     }
 
     pub fn declares(&self, capability: &str) -> bool {
@@ -225,7 +266,7 @@ impl Offer {
     /// This offer with a fresh tool list. Known tools keep names and switches, new ones start on, missing ones are
     /// marked gone. `is_taken` says which public names other instances of the person hold.
     pub fn with_tools(&self, listed: &[Raw], is_taken: impl Fn(&str) -> bool, now: i64) -> Self {
-        let mut tools: Vec<Arc<Tool>> = self.tools.clone();
+        let mut tools: Vec<Arc<Tool>> = self.tools.iter().map(unpinned).collect();
         let mut places: HashMap<String, usize> =
             tools.iter().enumerate().map(|(place, it)| (it.name.clone(), place)).collect();
         let mut names: HashSet<String> =
@@ -276,7 +317,59 @@ impl Offer {
                 *tool = Arc::new(tool.with(tool.raw.clone(), true));
             }
         }
-        Self { tools, problems, fetched_at: Some(now), ..self.clone() }
+        Self { tools, problems, fetched_at: Some(now), ..self.clone() }.held_to_pins()
+    }
+
+    /// This offer, whose tools are as listed, held against what was approved. The first list is approved as it is.
+    pub fn held_to_pins(mut self) -> Self {
+        if self.pinned.policy == PinPolicy::Off {
+            return self;
+        }
+        let listed: Vec<Raw> = self.present().map(|it| it.raw.clone()).collect();
+        if self.pinned.pins.is_empty() && self.pinned.rejected.is_empty() {
+            self.pinned.pins = listed.iter().filter_map(Pin::of).collect();
+            return self;
+        }
+        let judged = pins::judge(&self.pinned.pins, &listed).tools;
+        for ((name, verdict), now) in judged.into_iter().zip(&listed) {
+            let (before, renamed_from) = match verdict {
+                Verdict::Same => continue,
+                Verdict::Changed => (self.pinned.pin(&name), None),
+                Verdict::Renamed { from } => (self.pinned.pin(&from), Some(from)),
+                Verdict::New if self.pinned.policy == PinPolicy::Warn => {
+                    self.pinned.pins.extend(Pin::of(now));
+                    continue;
+                }
+                Verdict::New => (None, None),
+            };
+            let rejected = self.pinned.rejects(&name, now);
+            let drift = Drift {
+                before: before.map(|it| it.raw.clone()),
+                now: now.clone(),
+                renamed_from,
+                moved_to: None,
+                rejected,
+                held: rejected || self.pinned.policy == PinPolicy::Hold,
+            };
+            self.drift(&name, drift);
+        }
+        self
+    }
+
+    fn drift(&mut self, name: &str, drift: Drift) {
+        if let (true, Some(from), Some(before)) = (drift.held, &drift.renamed_from, &drift.before) {
+            let moved = Drift { moved_to: Some(name.to_owned()), renamed_from: None, ..drift.clone() };
+            if let Some(old) = self.tools.iter_mut().find(|it| it.name == *from) {
+                *old = Arc::new(Tool { drift: Some(Box::new(moved)), ..old.with(before.clone(), false) });
+            }
+        }
+        if let Some(tool) = self.tools.iter_mut().find(|it| it.name == name) {
+            let served = match &drift.before {
+                Some(before) if drift.held && drift.renamed_from.is_none() => before.clone(),
+                _ => drift.now.clone(),
+            };
+            *tool = Arc::new(Tool { drift: Some(Box::new(drift)), ..tool.with(served, false) });
+        }
     }
 
     /// This offer after the server has told everything about itself. A list that failed stays as it was.
@@ -333,6 +426,7 @@ impl Offer {
                     && a.raw == b.raw
                     && a.gone == b.gone
                     && a.enabled == b.enabled
+                    && a.drift == b.drift
                     && a.permission == b.permission)
         };
         self.tools.len() == other.tools.len() && self.tools.iter().zip(&other.tools).all(|(a, b)| same(a, b))
@@ -340,8 +434,7 @@ impl Offer {
 
     /// Whether the server lists the same tools, whatever is switched.
     pub fn lists_same_tools(&self, other: &Self) -> bool {
-        let same =
-            |(a, b): (&Arc<Tool>, &Arc<Tool>)| Arc::ptr_eq(a, b) || (a.raw == b.raw && a.gone == b.gone);
+        let same = |(a, b): (&Arc<Tool>, &Arc<Tool>)| Arc::ptr_eq(a, b) || a.as_listed() == b.as_listed();
         self.tools.len() == other.tools.len() && self.tools.iter().zip(&other.tools).all(same)
     }
 
@@ -354,6 +447,15 @@ impl Offer {
             && self.instructions == other.instructions
             && self.server_info == other.server_info
             && ListKind::ALL.iter().all(|it| self.list(*it) == other.list(*it))
+    }
+}
+
+/// A tool as its server listed it.
+fn unpinned(tool: &Arc<Tool>) -> Arc<Tool> {
+    match &tool.drift {
+        None => tool.clone(),
+        Some(drift) if drift.moved_to.is_some() => Arc::new(tool.with(tool.raw.clone(), true)),
+        Some(drift) => Arc::new(tool.with(drift.now.clone(), false)),
     }
 }
 

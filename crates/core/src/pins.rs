@@ -8,7 +8,7 @@
 mod flags;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -19,6 +19,69 @@ pub use flags::{Flag, FlagKind, flags};
 
 /// What is pinned. Anything else of a definition may change without anybody being asked.
 const PARTS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
+
+/// What is done when a tool is not what was approved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PinPolicy {
+    /// Nothing, and nothing is remembered.
+    #[default]
+    Off,
+    /// The new definition is served, and the change shown.
+    Warn,
+    /// The approved definition is served, and calls are refused until somebody has decided.
+    Hold,
+}
+
+impl PinPolicy {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Warn => "warn",
+            Self::Hold => "hold",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Off, Self::Warn, Self::Hold].into_iter().find(|it| it.as_str() == text)
+    }
+}
+
+/// What is remembered of one instance's tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pinned {
+    pub policy: PinPolicy,
+    pub pins: Vec<Pin>,
+    /// Tool → digest of a definition that somebody has refused.
+    pub rejected: HashMap<String, String>,
+}
+
+impl Pinned {
+    pub(crate) fn pin(&self, tool: &str) -> Option<&Pin> {
+        self.pins.iter().find(|it| it.tool == tool)
+    }
+
+    pub(crate) fn rejects(&self, tool: &str, now: &Raw) -> bool {
+        self.rejected.get(tool).is_some_and(|it| *it == digest(now))
+    }
+}
+
+/// How a tool differs from what was approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drift {
+    /// What was approved. None: nothing like it.
+    pub before: Option<Raw>,
+    /// What the server says now.
+    pub now: Raw,
+    /// The name under which it was approved.
+    pub renamed_from: Option<String>,
+    /// The server lists it under another name now; it is kept to say so.
+    pub moved_to: Option<String>,
+    /// Somebody has refused the new definition.
+    pub rejected: bool,
+    /// Calls are refused.
+    pub held: bool,
+}
 
 /// A definition that was approved.
 #[derive(Debug, Clone, PartialEq, Eq)]

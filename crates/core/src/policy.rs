@@ -7,6 +7,9 @@ use crate::offer::Permission;
 /// Decides on one tool call. Switches are the catalogue's; this is about permission. "Ask" needs somebody who can
 /// be asked; until a client can be, it denies.
 pub fn decide(route: &Route, name: &str) -> Result<(), Error> {
+    if route.tool.is_held() {
+        return Err(Error::ToolChanged { tool: name.to_owned() });
+    }
     match route.tool.permission {
         Permission::Allow => Ok(()),
         Permission::Ask | Permission::Block => Err(Error::Denied { tool: name.to_owned() }),

@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod auth_configs;
+pub mod bundles;
 pub mod call;
 pub mod calls;
 pub mod connect;
@@ -11,6 +12,7 @@ pub mod instances;
 pub mod key;
 pub mod oauth;
 pub mod people;
+pub mod pins;
 pub mod preview;
 pub mod registry;
 pub mod seen;
@@ -75,13 +77,16 @@ pub fn health(app: &App, offer: &Offer, status: &str) -> Health {
         (_, link) => link,
     };
     let facts = Facts {
-        enabled: offer.instance.switch == Switch::On,
-        duplicate_of: None,
+        enabled: matches!(offer.instance.switch, Switch::On | Switch::Duplicate { .. }),
+        duplicate_of: match &offer.instance.switch {
+            Switch::Duplicate { of } => Some(of.clone()),
+            _ => None,
+        },
         access,
         link,
         tools: offer.listed().count(),
         tools_off: offer.listed().filter(|it| !it.enabled).count(),
-        tools_changed: 0,
+        tools_changed: offer.drifted().count(),
         last_call: app.hub.log().last_call(offer.instance.id),
     };
     toolgrove_core::health::health(&facts, app.hub.now())

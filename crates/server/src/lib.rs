@@ -5,6 +5,7 @@
 pub mod api;
 mod auth;
 pub mod authority;
+pub mod bundles;
 pub mod connect;
 pub mod live;
 pub mod mcp;
@@ -55,6 +56,8 @@ pub struct App {
     pub live: Arc<live::Live>,
     /// The registry as people last saw it.
     pub shelf: api::registry::Shelf,
+    /// Where bundles are kept.
+    pub bundles: bundles::Bundles,
     /// How the hub introduces itself.
     pub server_info: Raw,
     pub metrics: PrometheusHandle,
@@ -134,6 +137,13 @@ pub fn app(state: Arc<App>) -> Router {
             get(api::auth_configs::list).post(api::auth_configs::add).delete(api::auth_configs::remove_all),
         )
         .route("/api/mcp/servers/{id}/auth-configs/{config}", delete(api::auth_configs::remove))
+        .route("/api/bundles", get(api::bundles::list).post(api::bundles::install))
+        .route("/api/bundles/preview", post(api::bundles::preview))
+        .route("/api/bundles/search", get(api::bundles::search))
+        .route("/api/bundles/{id}", get(api::bundles::one).delete(api::bundles::remove))
+        .route("/api/bundles/{id}/update", post(api::bundles::update))
+        .route("/api/pins", get(api::pins::list))
+        .route("/api/pins/{id}/{tool}", post(api::pins::decide))
         .route("/api/key/rotate", post(api::key::rotate))
         .route("/api/mcp/instances", get(api::instances::list).post(api::instances::edit::add))
         .route(

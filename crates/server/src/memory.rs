@@ -10,8 +10,9 @@ use toolgrove_core::health::LastCall;
 use toolgrove_core::hub::{Log, Running};
 use toolgrove_core::instance::{Instance, Verdict};
 use toolgrove_core::offer::Offer;
+use toolgrove_core::pins::Pin;
 use toolgrove_core::{CallRecord, Error, task};
-use toolgrove_store::{CallLog, Store, StoreError, ToolRow};
+use toolgrove_store::{CallLog, PinRow, Store, StoreError, ToolRow};
 use toolgrove_wire::Raw;
 use uuid::Uuid;
 
@@ -175,19 +176,21 @@ async fn write_offer(store: &Store, offer: &Offer) -> Result<(), StoreError> {
         .tools
         .iter()
         .enumerate()
-        .filter(|(_, it)| !it.gone)
-        .map(|(position, it)| ToolRow {
+        .filter_map(|(position, it)| Some((position, it, it.as_listed()?)))
+        .map(|(position, it, listed)| ToolRow {
             instance_id: id,
             name: it.name.clone(),
             public_name: it.public_name.clone(),
             single_name: it.single_name.clone(),
             position: position as i64,
-            raw: it.raw.as_str().to_owned(),
+            raw: listed.as_str().to_owned(),
             fetched_at,
             gone: false,
         })
         .collect();
     store.replace_tools(id, &rows).await?;
+    let pins: Vec<PinRow> = offer.pinned.pins.iter().map(|it| first_pin(id, it)).collect();
+    store.first_pins(&pins).await?;
     for (kind, stored) in LISTS {
         let items = Raw::array(offer.list(kind));
         store.put_list(id, stored, items.as_str(), fetched_at).await?;
@@ -199,6 +202,20 @@ async fn write_offer(store: &Store, offer: &Offer) -> Result<(), StoreError> {
     });
     store.set_capabilities(id, &about).await?;
     Ok(())
+}
+
+/// A definition that was there when its server was first seen.
+fn first_pin(instance_id: Uuid, pin: &Pin) -> PinRow {
+    PinRow {
+        instance_id,
+        tool: pin.tool.clone(),
+        digest: pin.digest.clone(),
+        raw: pin.raw.as_str().to_owned(),
+        state: "approved".into(),
+        rejected: None,
+        decided_by: None,
+        decided_at: None,
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

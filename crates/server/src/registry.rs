@@ -19,9 +19,10 @@ use toolgrove_core::config::Mode;
 use toolgrove_core::instance::Instance;
 use toolgrove_core::net::Allowlist;
 use toolgrove_core::offer::{Offer, Permission, Tool};
+use toolgrove_core::pins::{Pin, PinPolicy, Pinned};
 use toolgrove_core::{Error, Secret, name, task};
 use toolgrove_store::{
-    AuthConfigRow, BUILTINS, InstanceRow, ServerRow, StoreError, Switch, ToolRow, ToolSetting,
+    AuthConfigRow, BUILTINS, InstanceRow, PinRow, ServerRow, StoreError, Switch, ToolRow, ToolSetting,
 };
 use toolgrove_wire::Raw;
 use uuid::Uuid;
@@ -30,6 +31,7 @@ pub use files::{Declared, Keep, sync_declared, sync_shared};
 pub use paste::{Added, ImportStep, Imported, OnStep, Paste};
 
 use crate::App;
+use crate::bundles::ORIGIN;
 use crate::memory::LISTS;
 use crate::problem::store_error;
 
@@ -150,7 +152,7 @@ impl App {
         // The hub's environment belongs to whoever runs it, and so do the files that may name it.
         let is_theirs = self.config.mode == Mode::Solo || server.origin == "config";
         let env = if is_theirs { self.env } else { |_: &str| None };
-        rows::Surroundings { env, hosts, timeout, revision }
+        rows::Surroundings { env, hosts, timeout, revision, duplicate_of: None }
     }
 
     /// How an instance shows who it is, if that has to be known.
@@ -182,7 +184,12 @@ impl App {
         revision: u64,
     ) -> Result<Offer, StoreError> {
         let credentials = self.store.credentials_of(row.id).await?;
+        let duplicate_of = match server.duplicate_of {
+            Some(of) => self.store.server(of).await?.map(|it| it.name),
+            None => None,
+        };
         let around = self.around(server, known.hosts(self, server.workspace_id).await?, revision);
+        let around = rows::Surroundings { duplicate_of, ..around };
         let auth = self.auth_config(row).await?;
         let instance = rows::instance(server, row, auth.as_ref(), &credentials, around);
         let mut offer = Offer::new(Arc::new(instance));
@@ -192,6 +199,8 @@ impl App {
             offer.server_info = part("serverInfo").map(Raw::of);
             offer.instructions = part("instructions").and_then(|it| it.as_str()).map(Into::into);
         }
+        offer.pinned =
+            pinned(known.policy(self, server).await?, known.pins.remove(&row.id).unwrap_or_default());
         for it in known.settings.remove(&row.id).unwrap_or_default() {
             let permission = Permission::parse(&it.permission).unwrap_or_default();
             offer.settings.insert(it.tool, (it.enabled, permission));
@@ -212,7 +221,8 @@ impl App {
                 offer = offer.with_list(kind, items.items().collect());
             }
         }
-        Ok(offer)
+        // Before the first listing there is nothing to hold against anything.
+        Ok(if offer.fetched_at.is_some() { offer.held_to_pins() } else { offer })
     }
 
     pub async fn switch_tool(
@@ -248,8 +258,13 @@ impl App {
     pub async fn remove_server(self: &Arc<Self>, server: &ServerRow) -> Result<(), Error> {
         let instances = self.store.all_instances().await.map_err(store_error)?;
         self.store.remove_server(server.id).await.map_err(store_error)?;
-        for row in instances.iter().filter(|it| it.server_id == server.id) {
+        let gone: Vec<_> = instances.iter().filter(|it| it.server_id == server.id).collect();
+        for row in &gone {
             self.hub.remove(row.id).await;
+        }
+        // What was its duplicate may have to take its place.
+        for row in gone {
+            self.settle_duplicates(row.person_id).await?;
         }
         Ok(())
     }
@@ -357,6 +372,22 @@ struct Known {
     lists: HashMap<Uuid, Vec<toolgrove_store::ListRow>>,
     settings: HashMap<Uuid, Vec<ToolSetting>>,
     hosts: HashMap<Uuid, Allowlist>,
+    pins: HashMap<Uuid, Vec<PinRow>>,
+    policies: HashMap<Uuid, Option<PinPolicy>>,
+}
+
+/// What is done about changed tools, and which are approved.
+fn pinned(policy: PinPolicy, rows: Vec<PinRow>) -> Pinned {
+    let mut pinned = Pinned { policy, ..Pinned::default() };
+    for row in rows {
+        if let Some(digest) = row.rejected {
+            pinned.rejected.insert(row.tool.clone(), digest);
+        }
+        if let ("approved", Ok(raw)) = (row.state.as_str(), Raw::parse(row.raw)) {
+            pinned.pins.push(Pin { tool: row.tool, digest: row.digest, raw });
+        }
+    }
+    pinned
 }
 
 impl Known {
@@ -370,12 +401,33 @@ impl Known {
         Ok(hosts)
     }
 
+    /// The workspace's word, else: what bundles bring is held back, anything else only shown.
+    async fn policy(&mut self, app: &App, server: &ServerRow) -> Result<PinPolicy, StoreError> {
+        let said = match server.workspace_id {
+            Some(id) => match self.policies.get(&id) {
+                Some(known) => *known,
+                None => {
+                    let row = app.store.workspace(id).await?;
+                    let word = row.and_then(|it| it.pins).and_then(|it| PinPolicy::parse(it.as_str()?));
+                    self.policies.insert(id, word);
+                    word
+                }
+            },
+            None => None,
+        };
+        let usual = if server.origin.starts_with(ORIGIN) { PinPolicy::Hold } else { PinPolicy::Warn };
+        Ok(said.unwrap_or(usual))
+    }
+
     async fn read(&mut self, app: &App, person: Uuid) -> Result<(), StoreError> {
         for it in app.store.all_tools_of_person(person).await? {
             self.tools.entry(it.instance_id).or_default().push(it);
         }
         for it in app.store.lists_of_person(person).await? {
             self.lists.entry(it.instance_id).or_default().push(it);
+        }
+        for it in app.store.pins_of_person(person).await? {
+            self.pins.entry(it.instance_id).or_default().push(it);
         }
         for it in app.store.tool_settings(person).await? {
             self.settings.entry(it.instance_id).or_default().push(it);

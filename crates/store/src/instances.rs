@@ -240,7 +240,7 @@ pub(crate) async fn insert(tx: &mut Tx, instance: &InstanceRow) -> Result<()> {
     Ok(())
 }
 
-async fn update(tx: &mut Tx, instance: &InstanceRow) -> Result<bool> {
+pub(crate) async fn update(tx: &mut Tx, instance: &InstanceRow) -> Result<bool> {
     let sql = Sql::new(
         "UPDATE mcp_instances SET server_id = $3, slug = $4, name = $5, description = $6, enabled = $7,
             auth_type = $8, auth_config_id = $9, status = $10, capabilities = $11, last_error = $12,

@@ -36,6 +36,7 @@ const fn part(
 pub(crate) const SEALED: &[Sealed] = &[
     sealed("credentials", "value_enc", &["instance_id", "key"]),
     sealed("seal_keys", "key_enc", &["id"]),
+    sealed("bundles", "settings_enc", &["person_id", "id"]),
     sealed("oauth_clients", "client_secret_enc", &["id"]),
     sealed("oauth_pending", "verifier_enc", &["state"]),
     part("oauth_tokens", "access_enc", &["instance_id"], "access"),

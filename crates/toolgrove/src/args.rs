@@ -1,8 +1,10 @@
 //! What was typed. What it means is decided by each command.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use toolgrove_bundle::places::Client;
 use toolgrove_core::name::Profile;
 
 use crate::given::{self, Given};
@@ -40,6 +42,14 @@ pub(crate) enum Command {
     /// What programs show to be let in
     #[command(subcommand)]
     Token(Token),
+    /// Sets of servers: installed, updated and removed without a trace
+    #[command(subcommand)]
+    Bundle(Bundle),
+    /// Tools that are not what was approved
+    #[command(subcommand)]
+    Pins(Pins),
+    /// Write the hub into the configuration of a client
+    Connect(Connect),
     /// Sign in to the server of an instance, in a browser
     Login(Login),
     /// The key that encrypts stored secrets
@@ -84,7 +94,11 @@ pub(crate) struct Stdio {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Import {
     /// The file to read, or `-` for stdin
-    pub(crate) file: String,
+    #[arg(required_unless_present = "from")]
+    pub(crate) file: Option<String>,
+    /// Read the servers that this client has instead, such as `claude-desktop`
+    #[arg(long, value_name = "CLIENT", conflicts_with = "file", value_parser = client)]
+    pub(crate) from: Option<Client>,
     /// Keep servers that could not be asked for their tools
     #[arg(long)]
     pub(crate) save_anyway: bool,
@@ -279,6 +293,148 @@ pub(crate) struct TokenCreate {
     pub(crate) names: Option<Names>,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bundle {
+    /// Install a bundle: shows what will run or be reached, then asks
+    Install(BundleInstall),
+    /// Remove a bundle's servers from the file and from the hub
+    Uninstall {
+        bundle: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Put another version in the place of the one that is there
+    Update(BundleUpdate),
+    /// List what is installed
+    List,
+    /// Show one bundle with its servers
+    Show { bundle: String },
+    /// Look for servers in the registry
+    Search {
+        /// Words to look for; without any, all
+        words: Vec<String>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BundleInstall {
+    /// A folder, a `.zip` or `.mcpb`, an https address, `github:<owner>/<repo>[@tag]`, or a name in the registry
+    pub(crate) source: String,
+    /// The collection of this id, or the file of a release with this in its name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bundle: Option<String>,
+    /// Where its servers are written; on a shared hub `none`, which leaves them to the hub
+    #[arg(long, value_enum)]
+    pub(crate) scope: Option<BundleScope>,
+    /// The project of the scopes `workspace` and `repository`, instead of this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The editor whose file is meant: `Code`, `Code - Insiders`, `Cursor`, `Windsurf`
+    #[arg(long, value_name = "NAME", conflicts_with = "client")]
+    pub(crate) editor: Option<String>,
+    /// Another client whose file is meant, such as `claude-code`
+    #[arg(long, value_name = "CLIENT")]
+    pub(crate) client: Option<String>,
+    /// In a repository: keep what is written out of commits
+    #[arg(long)]
+    pub(crate) local_only: bool,
+    /// Replace servers of the same name
+    #[arg(long, conflicts_with = "skip")]
+    pub(crate) overwrite: bool,
+    /// Leave servers of the same name as they are
+    #[arg(long)]
+    pub(crate) skip: bool,
+    /// Leave `${env:X}` in the file instead of its value
+    #[arg(long)]
+    pub(crate) keep_env: bool,
+    #[command(flatten)]
+    pub(crate) agree: BundleAgree,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BundleUpdate {
+    pub(crate) bundle: String,
+    /// Another place to get it from than the last time
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) from: Option<String>,
+    #[command(flatten)]
+    pub(crate) agree: BundleAgree,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BundleAgree {
+    /// An answer to what the bundle asks; `KEY` alone asks for it, `KEY=@FILE` reads it; repeatable
+    #[arg(long = "set", value_name = "KEY[=VALUE]", value_parser = given::or_file)]
+    pub(crate) settings: Vec<Given>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Only show what would be done
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) preview: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BundleScope {
+    /// The editor's file for this person
+    User,
+    /// `.vscode/mcp.json` of a folder
+    Workspace,
+    /// The same, with a lockfile for everybody who uses the repository
+    Repository,
+    /// No file: the hub alone runs them
+    None,
+}
+
+impl BundleScope {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Workspace => "workspace",
+            Self::Repository => "repository",
+            Self::None => "none",
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Pins {
+    /// List tools that changed since they were approved
+    List,
+    /// Show what changed
+    Diff {
+        /// The tool, as clients call it; without one, all
+        tool: Option<String>,
+    },
+    /// Take the new definition: calls go through again
+    Approve { tool: String },
+    /// Stay with the old definition: calls of the tool stay refused
+    Reject { tool: String },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Connect {
+    /// The client, such as `claude-code`, `cursor` or `vscode`
+    #[arg(value_parser = client)]
+    pub(crate) client: Client,
+    /// Take the hub out again
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// Let the client reach a running hub by its address, instead of starting `toolgrove stdio`
+    #[arg(long)]
+    pub(crate) http: bool,
+    /// The file of this project, instead of the person's
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) project: Option<PathBuf>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Only show what would be changed
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) preview: bool,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Login {
     /// The instance
@@ -364,6 +520,8 @@ pub(crate) enum Page {
     Config,
     Cli,
     Types,
+    Manifest,
+    Collection,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -411,6 +569,13 @@ impl Names {
             Self::Single => Profile::Single,
         }
     }
+}
+
+fn client(typed: &str) -> Result<Client, String> {
+    Client::parse(typed).map_err(|error| {
+        let names: Vec<_> = Client::ALL.iter().map(|it| format!("`{}`", it.as_str())).collect();
+        format!("{error}; there are {}", names.join(", "))
+    })
 }
 
 fn address(typed: &str) -> Result<SocketAddr, String> {

@@ -1,6 +1,8 @@
 //! One verb, one file, one function that ends in an exit status.
 
+mod bundle;
 mod call;
+mod connect;
 mod docs;
 mod doctor;
 mod export;
@@ -9,6 +11,7 @@ mod instance;
 mod key;
 mod login;
 mod logs;
+mod pins;
 mod prompt;
 mod serve;
 mod server;
@@ -34,6 +37,9 @@ pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> R
         Command::Export(args) => export::run(args, paths, printer).await,
         Command::Server(args) => server::run(args, paths, printer).await,
         Command::Instance(args) => instance::run(args, paths, printer).await,
+        Command::Bundle(args) => bundle::run(args, paths, printer).await,
+        Command::Pins(args) => pins::run(args, paths, printer).await,
+        Command::Connect(args) => connect::run(&args, paths, printer).await,
         Command::Token(args) => token::run(args, paths, printer).await,
         Command::Login(args) => login::run(args, paths, printer).await,
         Command::Key(args) => key::run(args, paths, printer).await,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolgrove_bundle::BundleError;
 use toolgrove_core::Error;
 use toolgrove_store::StoreError;
 
@@ -105,6 +106,19 @@ impl Failure {
             Problem { status: Some(status), code: "hub.internal".into(), detail, hint: None, data: None }
         });
         Self::from(problem)
+    }
+}
+
+impl From<BundleError> for Failure {
+    fn from(error: BundleError) -> Self {
+        let mut detail = error.to_string();
+        let mut source = std::error::Error::source(&error);
+        while let Some(it) = source {
+            detail = format!("{detail}: {it}");
+            source = it.source();
+        }
+        let status = Some(error.status());
+        Self::from(Problem { status, code: error.code().into(), detail, hint: error.hint(), data: None })
     }
 }
 

@@ -209,6 +209,11 @@ impl Printer {
         err(format_args!("{what}"));
     }
 
+    /// Whether somebody could answer a question.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.reader == Reader::Person && std::io::stdin().is_terminal()
+    }
+
     /// Asks a person on the terminal. No terminal is no.
     pub(crate) fn ask(&self, question: &str) -> Answer {
         if self.reader == Reader::Program || !std::io::stdin().is_terminal() {

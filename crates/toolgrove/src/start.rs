@@ -10,11 +10,13 @@ use std::sync::{Arc, OnceLock};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::json;
 use tokio::sync::mpsc;
+use toolgrove_bundle::places::Home;
 use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::config::Mode;
 use toolgrove_core::hub::Hub;
 use toolgrove_core::net::Guard;
 use toolgrove_core::{Config, Error, Secret, meter, task};
+use toolgrove_server::bundles::Bundles;
 use toolgrove_server::connect::{Keyring, Replicas};
 use toolgrove_server::live::{self, Live};
 use toolgrove_server::{App, Gate, Memory};
@@ -112,6 +114,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),
         live,
         shelf: toolgrove_server::api::registry::Shelf::default(),
+        bundles: Bundles::new(&paths.data, Home::here()),
         server_info: Raw::of(&json!({ "name": "toolgrove", "title": "Toolgrove", "version": version })),
         metrics: metrics().map_err(|error| Error::Internal(error.to_string()))?,
         env: variable,

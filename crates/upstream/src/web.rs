@@ -3,6 +3,7 @@
 mod answer;
 mod connect;
 mod dial;
+mod download;
 pub(crate) mod fetch;
 
 pub(crate) use answer::{EventStream, Kind, collect, collect_text, kind, refused};

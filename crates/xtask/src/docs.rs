@@ -6,7 +6,7 @@ use crate::process::Run;
 use crate::tree;
 
 /// What `toolgrove __docs PAGE` can print.
-const PAGES: [&str; 3] = ["errors", "config", "cli"];
+const PAGES: [&str; 5] = ["errors", "config", "cli", "manifest", "collection"];
 /// The API's answers, for the UI.
 const TYPES: &str = "types";
 
@@ -48,7 +48,11 @@ pub(crate) async fn stale() -> Vec<String> {
 }
 
 fn file(page: &str) -> String {
-    if page == TYPES { "ui/src/api/types.gen.ts".into() } else { format!("docs/{page}.md") }
+    match page {
+        TYPES => "ui/src/api/types.gen.ts".into(),
+        "manifest" | "collection" => format!("docs/schemas/{page}.schema.json"),
+        page => format!("docs/{page}.md"),
+    }
 }
 
 async fn print(page: &str) -> Result<String> {

@@ -7,7 +7,6 @@ import { Button } from "@/ui/button";
 
 const WORDS: Record<string, [string, string]> = {
   chat: ["Chat", "Chat comes with buds. Until then, tools run from their own page."],
-  discover: ["Discover", "Discover comes with bundles. Until then, add servers by URL, command or JSON."],
   plans: ["Plan", "Plans come with buds. Until then, tools run one at a time from their own page."],
 };
 

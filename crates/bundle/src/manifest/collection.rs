@@ -7,16 +7,16 @@ use super::{Format, Item, Manifest, is_inside};
 use crate::error::{BundleError, Result};
 use crate::{identity, servers};
 
-const NAME_MAX: usize = 100;
-const DESCRIPTION_MAX: usize = 500;
-const ITEMS_MAX: usize = 50;
+pub(super) const NAME_MAX: usize = 100;
+pub(super) const DESCRIPTION_MAX: usize = 500;
+pub(super) const ITEMS_MAX: usize = 50;
 /// From here on a collection is hard to take in.
 const DESCRIPTION_LONG: usize = 300;
 const ITEMS_MANY: usize = 30;
 const KEYS: [&str; 10] =
     ["id", "name", "description", "version", "author", "tags", "items", "mcp", "mcpServers", "display"];
 const ITEM_KEYS: [&str; 5] = ["path", "kind", "title", "description", "tags"];
-const KINDS: [&str; 5] = ["prompt", "instruction", "chat-mode", "agent", "skill"];
+pub(super) const KINDS: [&str; 5] = ["prompt", "instruction", "chat-mode", "agent", "skill"];
 /// The version of a collection that names none.
 const FIRST_VERSION: &str = "1.0.0";
 

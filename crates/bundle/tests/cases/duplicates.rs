@@ -158,7 +158,7 @@ fn author_disabled() {
     assert_eq!(kit.servers()[&name("b", "s")], b);
 }
 
-/// Every sequence of four steps over three bundles: after each, exactly one of an identity is active.
+/// Every sequence of six steps over three bundles: after each, exactly one of an identity is active.
 fn any_order() {
     let servers = |bundle: usize| match bundle {
         0 => json!({"p": {"command": "one"}, "q": {"command": "two"}}),
@@ -167,24 +167,43 @@ fn any_order() {
             json!({"p": {"command": "two"}, "q": {"command": "one"}, "r": {"command": "one", "disabled": true}})
         }
     };
-    for sequence in 0..6_usize.pow(4) {
-        let kit = Kit::new();
-        let mut rest = sequence;
-        for _ in 0..4 {
-            let (bundle, remove) = (rest % 3, rest / 3 % 2 == 1);
-            rest /= 6;
-            let id = format!("b{bundle}");
-            if remove {
-                kit.uninstall(&id).unwrap();
-            } else if kit.install(&id, servers(bundle)).is_err() {
-                continue;
-            }
+    let kit = Kit::new();
+    steps(&kit, &servers, 6);
+}
+
+/// Tries every step from here, and from where each leads.
+fn steps(kit: &Kit, servers: &impl Fn(usize) -> Value, left: usize) {
+    if left == 0 {
+        return;
+    }
+    let files = [kit.target.file.clone(), kit.target.tracking_file()];
+    let before = files.clone().map(|it| std::fs::read(it).ok());
+    for (bundle, remove) in (0..3).flat_map(|it| [(it, false), (it, true)]) {
+        let id = format!("b{bundle}");
+        let is_installed = kit.servers().keys().any(|it| it.starts_with(&format!("prompt-registry:{id}:")));
+        if remove {
+            assert_eq!(kit.uninstall(&id).unwrap().changed, is_installed);
+        } else {
+            assert_eq!(kit.install(&id, servers(bundle)).is_err(), is_installed);
+        }
+        // A step that does nothing leads nowhere new.
+        if remove == is_installed {
+            let file = kit.servers();
             for command in ["one", "two"] {
-                let file = kit.servers();
                 let twins = || file.iter().filter(|(_, it)| it["command"] == command);
                 let may_run = twins().any(|(name, _)| !name.ends_with(":r"));
                 let active = twins().filter(|(_, it)| it.get("disabled").is_none()).count();
                 assert_eq!(active, usize::from(may_run), "{command} in {file:?}");
+            }
+            steps(kit, servers, left - 1);
+        }
+        for (file, bytes) in files.iter().zip(&before) {
+            match bytes {
+                Some(bytes) => {
+                    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                    std::fs::write(file, bytes).unwrap();
+                }
+                None => drop(std::fs::remove_file(file)),
             }
         }
     }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use toolgrove_bundle::files::Disk;
-use toolgrove_bundle::install::{Existing, list};
+use toolgrove_bundle::install::{Change, Existing, list};
 use toolgrove_bundle::places::{CommitMode, Target};
 use toolgrove_bundle::servers;
 use toolgrove_bundle::variables::Env;
@@ -289,15 +289,25 @@ fn performance() {
             "twin": {"type": "http", "url": format!("https://x/{}", bundle % 50)},
         })
     };
-    for bundle in 0..199 {
-        kit.install(&format!("bundle-{bundle}"), servers(bundle)).unwrap();
-    }
     let disk = tempfile::tempdir().unwrap();
-    let target = Target::workspace(disk.path());
-    std::fs::create_dir(target.file.parent().unwrap()).unwrap();
-    std::fs::copy(&kit.target.file, &target.file).unwrap();
-    std::fs::copy(kit.target.tracking_file(), target.tracking_file()).unwrap();
-    kit.target = target;
+    kit.target = Target::workspace(disk.path());
+    let (mut entries, mut managed) = (Map::new(), Map::new());
+    for bundle in 0..199 {
+        let id = format!("bundle-{bundle}");
+        for (server, definition) in servers(bundle).as_object().unwrap() {
+            let name = toolgrove_bundle::servers::name(&id, server);
+            entries.insert(name.clone(), definition.clone());
+            managed.insert(
+                name,
+                json!({"bundleId": id, "bundleVersion": "1.0.0", "originalName": server,
+                    "originalConfig": definition, "installedAt": "", "scope": "workspace"}),
+            );
+        }
+    }
+    kit.write(&format!("{:#}\n", json!({ "servers": entries })));
+    let tracking = json!({"managedServers": managed, "lastUpdated": "", "version": "1.0.0"});
+    std::fs::write(kit.target.tracking_file(), tracking.to_string()).unwrap();
+    assert_eq!(kit.apply(&Change::Reconcile).unwrap().duplicates.len(), 149);
 
     let started = Instant::now();
     kit.install("bundle-199", servers(199)).unwrap();

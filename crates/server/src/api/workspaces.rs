@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::net::Allowlist;
+use toolgrove_core::pins::PinPolicy;
 use toolgrove_core::{Error, name};
 use toolgrove_store::{MemberRow, Membership, WorkspaceRow};
 use ts_rs::TS;
@@ -37,7 +38,8 @@ pub struct Workspace {
     /// Which of `stdio`, `unix` and `pipe` members may add.
     #[ts(type = "Array<string>")]
     pub allowed_transports: Value,
-    pub pins: bool,
+    /// `off`, `warn` or `hold`; null holds what bundles bring and warns of the rest.
+    pub pins: Option<String>,
     /// What the caller is in it; null for an admin who is no member.
     pub role: Option<Role>,
 }
@@ -50,7 +52,7 @@ impl Workspace {
             phase: row.phase,
             allowlist: row.allowlist,
             allowed_transports: row.allowed_transports.unwrap_or_else(|| json!([])),
-            pins: row.pins.and_then(|it| it.as_bool()).unwrap_or_default(),
+            pins: row.pins.and_then(|it| it.as_str().map(str::to_owned)),
             role,
         }
     }
@@ -114,7 +116,23 @@ pub struct Change {
     allowlist: Words,
     #[serde(default)]
     allowed_transports: Words,
-    pins: Option<bool>,
+    #[serde(default)]
+    pins: Said,
+}
+
+/// A word that is to stay, to go, or to be another.
+#[derive(Default)]
+enum Said {
+    #[default]
+    Absent,
+    Null,
+    Word(String),
+}
+
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        Option::deserialize(value).map(|it| it.map_or(Self::Null, Self::Word))
+    }
 }
 
 /// A list that is to stay, to go, or to be another.
@@ -173,8 +191,14 @@ pub async fn change(
     }
     change.allowlist.put(&mut row.allowlist, |it| Allowlist::read(&[it.to_owned()]).map(drop))?;
     change.allowed_transports.put(&mut row.allowed_transports, check_transport)?;
-    if let Some(pins) = change.pins {
-        row.pins = Some(json!(pins));
+    match change.pins {
+        Said::Absent => {}
+        Said::Null => row.pins = None,
+        Said::Word(word) => {
+            let policy = PinPolicy::parse(&word);
+            let wrong = || Error::Request(format!("`{word}` is not one of `off`, `warn` and `hold`"));
+            row.pins = Some(json!(policy.ok_or_else(wrong)?));
+        }
     }
     app.store.update_workspace(&row).await?;
     app.reload_workspace(row.id).await?;

@@ -66,6 +66,7 @@ pub(super) async fn hub(store: &str) -> (Arc<App>, mpsc::UnboundedReceiver<Repor
         streams: crate::mcp::sse::Streams::default(),
         live: Arc::default(),
         shelf: crate::api::registry::Shelf::default(),
+        bundles: crate::bundles::Bundles::new(std::path::Path::new("/nonexistent"), None),
         lot: Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
         server_info: Raw::empty_object(),
         metrics: PrometheusBuilder::new().build_recorder().handle(),

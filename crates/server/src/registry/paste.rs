@@ -109,6 +109,7 @@ impl App {
                 Err(it) => failed.push(it),
             }
         }
+        self.settle_duplicates(caller.person).await?;
         let message_success = message_success(added.iter().map(|it| (it.name.as_str(), it.tools)));
         let message_error = message_error(&failed);
         Ok(Imported { added, failed, message_success, message_error })

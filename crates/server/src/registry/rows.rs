@@ -126,6 +126,8 @@ pub struct Surroundings {
     pub hosts: Allowlist,
     pub timeout: Duration,
     pub revision: u64,
+    /// The server that does the same, by name.
+    pub duplicate_of: Option<String>,
 }
 
 /// The instance links work with. Variables are resolved now; one that is not set makes it unreachable, by name, and so
@@ -137,7 +139,7 @@ pub fn instance(
     credentials: &[(String, Secret)],
     around: Surroundings,
 ) -> Instance {
-    let Surroundings { env, hosts, timeout, revision } = around;
+    let Surroundings { env, hosts, timeout, revision, duplicate_of } = around;
     let resolved = reached(server, row, auth, credentials, env);
     let transport = resolved
         .unwrap_or_else(|problem| Transport::Impossible { kind: kind_word(&server.transport), problem });
@@ -156,7 +158,7 @@ pub fn instance(
         switch: match (server.enabled, row.enabled) {
             (false, _) => Switch::ServerOff,
             (_, false) => Switch::InstanceOff,
-            _ => Switch::On,
+            _ => duplicate_of.map_or(Switch::On, |of| Switch::Duplicate { of }),
         },
         revision,
     }

@@ -40,6 +40,7 @@ const SERVER: fn(&World) -> Vec<String> = |it| vec![it.server.to_string(), MARK.
 const WORKSPACE: fn(&World) -> Vec<String> = |it| vec![it.workspace.to_string()];
 const OFFERED: fn(&World) -> Vec<String> = |it| vec![it.server.to_string(), it.instance.to_string()];
 const CONNECTION: fn(&World) -> Vec<String> = |it| vec![it.connection.to_string()];
+const BUNDLE: fn(&World) -> Vec<String> = |_| vec![MARK.into()];
 const CALL: fn(&World) -> Vec<String> = |it| vec![it.call.to_string()];
 const TOKEN: fn(&World) -> Vec<String> = |it| vec![it.token.to_string()];
 const BROWSER: fn(&World) -> Vec<String> = |it| vec![it.browser.to_string()];
@@ -114,6 +115,15 @@ const ROWS: &[Row] = &[
     Row("post", "/api/mcp/instances/{id}/doctor", "", Theirs(INSTANCE)),
     Row("get", "/api/mcp/instances/{id}/log", "", Theirs(INSTANCE)),
     Row("patch", "/api/mcp/instances/{id}/tools/{tool}", r#"{"enabled":false}"#, Theirs(INSTANCE)),
+    Row("get", "/api/bundles", "", Own),
+    Row("post", "/api/bundles", r#"{"source":"/nowhere"}"#, Own),
+    Row("post", "/api/bundles/preview", r#"{"source":"/nowhere"}"#, Own),
+    Row("get", "/api/bundles/search", "", Everybody),
+    Row("get", "/api/bundles/{id}", "", Theirs(BUNDLE)),
+    Row("delete", "/api/bundles/{id}", "", Theirs(BUNDLE)),
+    Row("post", "/api/bundles/{id}/update", "{}", Theirs(BUNDLE)),
+    Row("get", "/api/pins", "", Own),
+    Row("post", "/api/pins/{id}/{tool}", r#"{"decision":"approve"}"#, Theirs(INSTANCE)),
     Row("get", "/", "", Everybody),
     Row("get", "/ui", "", Everybody),
     Row("get", "/ui/", "", Own),

@@ -18,8 +18,8 @@ use toolgrove_core::instance::{HttpReach, Transport};
 use toolgrove_core::net::Guard;
 use toolgrove_core::{CallEnd, CallRecord, Config, Secret};
 use toolgrove_store::{
-    AuthConfigRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow, PendingRow, SecretBox, ServerRow,
-    SessionRow, Store, TokenRow, counted,
+    Arrived, AuthConfigRow, BundleRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow, PendingRow, SecretBox,
+    ServerRow, SessionRow, Store, TokenRow, counted,
 };
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
 use toolgrove_wire::legacy::Version;
@@ -96,7 +96,8 @@ fn now() -> i64 {
 
 async fn app() -> Arc<App> {
     let store = Store::open("sqlite::memory:", SecretBox::in_memory()).await.unwrap();
-    let config = Config::parse("mode = \"team\"", |_| None).unwrap();
+    let config =
+        Config::parse("mode = \"team\"\n[sources]\nregistry = \"http://127.0.0.1:9\"", |_| None).unwrap();
     let pool = Pool::new(PoolOptions {
         shepherd: ShepherdCommand { program: "none".into(), args: Vec::new() },
         client: Implementation { name: "toolgrove".into(), version: "0".into() },
@@ -112,6 +113,7 @@ async fn app() -> Arc<App> {
         hub: Arc::new(Hub::new(pool, Memory::start(&store, live.clone()), now, config.capabilities)),
         live,
         shelf: crate::api::registry::Shelf::default(),
+        bundles: crate::bundles::Bundles::new(std::path::Path::new("/nonexistent"), None),
         gate: Gate::new(Secret::new("key"), None, 1, &config),
         keyring: Keyring::new(store.clone(), now, Replicas::Alone),
         sessions: crate::mcp::session::Sessions::default(),
@@ -246,6 +248,19 @@ async fn own(app: &Arc<App>, owner: Uuid, home: Uuid) -> (Uuid, Uuid) {
     let secret = Secret::new(format!("{MARK}-credential"));
     let credentials = vec![("Authorization".to_owned(), secret)];
     app.store.add_with_instance(&Entry { server, auth_config: None, instance, credentials }).await.unwrap();
+    let bundle = BundleRow {
+        person_id: owner,
+        id: MARK.into(),
+        version: "1.0.0".into(),
+        scope: "user".into(),
+        target: None,
+        source: MARK.into(),
+        manifest: json!({ "name": MARK }),
+        sha256: None,
+        settings: None,
+        installed_at: 1,
+    };
+    app.store.put_bundle(&bundle, &Arrived::default()).await.unwrap();
     let offer = app.reload(owner, ids.1).await.unwrap();
     assert!(matches!(&offer.instance.transport, Transport::Http(HttpReach { .. })));
     let tool = Raw::of(&json!({ "name": MARK, "inputSchema": { "type": "object" } }));

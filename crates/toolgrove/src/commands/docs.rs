@@ -5,6 +5,7 @@ mod examples;
 use std::fmt::Write;
 
 use clap::{Arg, ArgAction, Command, CommandFactory};
+use toolgrove_bundle::manifest::schema;
 use toolgrove_core::Error;
 use toolgrove_core::config::KEYS;
 
@@ -18,6 +19,8 @@ pub(super) fn page(page: Page) -> String {
         Page::Errors => errors(),
         Page::Config => config(),
         Page::Cli => cli(),
+        Page::Manifest => format!("{:#}\n", schema::manifest()),
+        Page::Collection => format!("{:#}\n", schema::collection()),
         Page::Types => toolgrove_server::types::typescript(),
     }
 }
@@ -51,6 +54,12 @@ fn errors() -> String {
     for (code, sentence, hint) in examples::STORE {
         let hint = hint.map(|it| format!("\nHint: {it}.\n")).unwrap_or_default();
         let _ = write!(page, "\n## {code}\n\n> {sentence}\n{hint}");
+    }
+    page.push_str(
+        "\n# Errors of bundles and clients' files\n\nWhatever it is, the files are as they were.\n",
+    );
+    for (code, sentence) in examples::BUNDLES {
+        let _ = write!(page, "\n## {code}\n\n> {sentence}\n");
     }
     page.push_str("\n# Errors of the command line\n\nThese come from the command itself, not from a hub.\n");
     for (code, sentence) in OWN_CODES {

@@ -10,7 +10,10 @@ use crate::paths::Paths;
 use crate::printer::Printer;
 
 pub(crate) async fn run(args: Import, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
-    let text = read_text(&args.file)?;
+    let text = match args.from {
+        Some(client) => super::connect::servers_of(client)?,
+        None => read_text(args.file.as_deref().unwrap_or("-"))?,
+    };
     let body = json!({ "text": text, "save_anyway": args.save_anyway, "replace": args.replace });
     Api::with(paths, async |api| {
         let progress = printer.progress("asking the servers for their tools".into());

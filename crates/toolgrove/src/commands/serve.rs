@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use toolgrove_core::config::Mode;
 use toolgrove_core::{Config, task};
-use toolgrove_server::{App, Welcome};
+use toolgrove_server::{App, Welcome, bundles};
 
 use super::Stop;
 use crate::args::Serve;
@@ -67,11 +67,13 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
     }
     app.started.store(true, Ordering::Release);
     app.refresh_all();
+    let follow = task::spawn("follow bundles", bundles::follow(app.clone()));
     let watch = task::spawn("watch", declared::watch(app, paths.clone(), stamp));
 
     signals.told().await;
     printer.note("stopping; press Ctrl-C again to quit at once");
     watch.abort();
+    follow.abort();
     stop.cancel();
     let leave = async {
         let _ = tokio::time::timeout(GRACE, async { tokio::join!(http, socket) }).await;

@@ -72,6 +72,8 @@ impl Home {
             .args(args)
             .env("TOOLGROVE_DATA", self.path("data"))
             .env("TOOLGROVE_CONFIG", self.path("toolgrove.toml"))
+            .env("HOME", self.path("home"))
+            .env_remove("XDG_CONFIG_HOME")
             .env_remove("TOOLGROVE_LOG")
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE")
@@ -134,6 +136,25 @@ impl Home {
             fs::read_to_string(self.path("hub.log")).unwrap()
         );
         Hub { child, first, out, log: self.path("hub.log") }
+    }
+
+    /// A bundle in a folder, whose server is the fixture unless `servers` says otherwise.
+    pub(crate) fn bundle(&self, id: &str, version: &str, servers: &Value) -> String {
+        let folder = self.path(&format!("src-{id}"));
+        fs::create_dir_all(&folder).unwrap();
+        let manifest = serde_json::json!({ "id": id, "version": version, "name": format!("The {id}"), "mcpServers": servers });
+        // JSON is YAML too.
+        fs::write(folder.join("deployment-manifest.yml"), manifest.to_string()).unwrap();
+        folder.display().to_string()
+    }
+
+    /// The person's `mcp.json`, which most tests look at.
+    pub(crate) fn mcp_json(&self) -> PathBuf {
+        self.path("home/.config/Code/User/mcp.json")
+    }
+
+    pub(crate) fn read(&self, path: &Path) -> Option<String> {
+        fs::read_to_string(path).ok().map(|it| self.tidy(&it))
     }
 
     /// Adds the fixture as the process server `fix`.

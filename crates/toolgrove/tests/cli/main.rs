@@ -2,11 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test it is an assertion")]
 
+mod bundle;
+mod bundle_docs;
 mod commands;
+mod connect;
 mod files;
 mod home;
 mod looks;
 mod mistakes;
+mod pins;
 mod serve;
+mod site;
 mod start;
 mod stdio;

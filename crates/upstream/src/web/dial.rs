@@ -2,9 +2,9 @@
 
 use std::future::Future;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,6 +17,9 @@ use hyper_util::client::legacy::connect::Connect;
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::UnixStream;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use toolgrove_core::net::Guard;
 use url::Url;
 
@@ -35,6 +38,8 @@ pub(crate) struct Dial {
     connector: Connector,
     plain: Plain,
     secure: OnceLock<Result<Secure, String>>,
+    /// A PEM file of authorities to be trusted beside those of this machine.
+    ca_file: Option<PathBuf>,
 }
 
 /// What carries a link's requests.
@@ -52,7 +57,13 @@ impl Dial {
 
     pub(crate) fn with(guard: Guard, lookup: Lookup) -> Self {
         let connector = Connector::new(Resolver::new(guard, lookup));
-        Self { plain: client(connector.clone()), connector, secure: OnceLock::new() }
+        Self { plain: client(connector.clone()), connector, secure: OnceLock::new(), ca_file: None }
+    }
+
+    /// The same way out, with more to trust.
+    pub(crate) fn trusting(&self, ca_file: &Path) -> Self {
+        let (connector, plain) = (self.connector.clone(), self.plain.clone());
+        Self { connector, plain, secure: OnceLock::new(), ca_file: Some(ca_file.to_owned()) }
     }
 
     pub(crate) fn resolver(&self) -> &Resolver {
@@ -68,11 +79,29 @@ impl Dial {
 
     /// Opens connections that are secure or not at all.
     pub(crate) fn tls(&self) -> Result<HttpsConnector<Connector>, String> {
-        let builder = HttpsConnectorBuilder::new()
-            .with_native_roots()
-            .map_err(|it| format!("the certificates of this machine cannot be read: {it}"))?;
+        let builder = match &self.ca_file {
+            Some(file) => HttpsConnectorBuilder::new().with_tls_config(trusting(file)?),
+            None => HttpsConnectorBuilder::new()
+                .with_native_roots()
+                .map_err(|it| format!("the certificates of this machine cannot be read: {it}"))?,
+        };
         Ok(builder.https_only().enable_http1().wrap_connector(self.connector.clone()))
     }
+}
+
+/// A machine without certificates of its own still has those of the file.
+fn trusting(file: &Path) -> Result<ClientConfig, String> {
+    let failed = |it: &dyn std::fmt::Display| format!("cannot use `{}`: {it}", file.display());
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let certificates = CertificateDer::pem_file_iter(file).map_err(|it| failed(&it))?;
+    for certificate in certificates {
+        roots.add(certificate.map_err(|it| failed(&it))?).map_err(|it| failed(&it))?;
+    }
+    let ring = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(ring).with_safe_default_protocol_versions();
+    let config = config.map_err(|it| failed(&it))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn client<C: Connect + Clone>(connector: C) -> Client<C, Full<Bytes>> {

@@ -2,6 +2,7 @@
 //! links do; every request has an end, every answer a limit, and redirects are followed inside the origin only, for
 //! what merely reads.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,15 +17,15 @@ use url::Url;
 use super::answer::reason;
 use super::{Dial, JSON, REDIRECTS, dial, uri};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Far more than any document or token needs.
 const LIMIT: usize = 1024 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct Fetch {
-    dial: Arc<Dial>,
-    agent: HeaderValue,
-    hosts: Allowlist,
+    pub(super) dial: Arc<Dial>,
+    pub(super) agent: HeaderValue,
+    pub(super) hosts: Allowlist,
 }
 
 /// An answer, read whole. It may hold tokens, so it does not print.
@@ -65,6 +66,11 @@ impl Fetch {
     /// The same on behalf of a workspace, which lets its servers be only there.
     pub fn within(&self, hosts: &Allowlist) -> Self {
         Self { hosts: hosts.clone(), ..self.clone() }
+    }
+
+    /// The same, trusting the authorities of a PEM file as well.
+    pub fn trusting(&self, ca_file: &Path) -> Self {
+        Self { dial: Arc::new(self.dial.trusting(ca_file)), ..self.clone() }
     }
 
     /// Reads a JSON document.

@@ -24,7 +24,18 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::ServerUrl { .. }) => Error::ServerConfig("missing \"url\"".into()),
         Some(Error::ServerConfig(_)) => Error::UnknownInstance { id: slug() },
         Some(Error::UnknownInstance { .. }) => Error::InstanceOff { slug: slug() },
-        Some(Error::InstanceOff { .. }) => Error::InstanceMissing { server: slug() },
+        Some(Error::InstanceOff { .. }) => Error::InstanceDuplicate { slug: slug(), of: "meteo".into() },
+        Some(Error::InstanceDuplicate { .. }) => Error::ToolChanged { tool: tool() },
+        Some(Error::ToolChanged { .. }) => {
+            Error::BundleChanged { detail: "it is not what was looked at any more".into() }
+        }
+        Some(Error::BundleChanged { .. }) => Error::Bundle {
+            code: "bundle.unknown",
+            status: 404,
+            detail: "no bundle is called `weather-tools`".into(),
+            hint: Some("run `toolgrove bundle list` to see what is installed".into()),
+        },
+        Some(Error::Bundle { .. }) => Error::InstanceMissing { server: slug() },
         Some(Error::InstanceMissing { .. }) => Error::SlugTaken { slug: slug() },
         Some(Error::SlugTaken { .. }) => Error::InstanceBuiltin { slug: "tabs".into() },
         Some(Error::InstanceBuiltin { .. }) => Error::Slug("slug may hold only letters, digits and hyphens"),
@@ -146,3 +157,25 @@ mod tests {
         assert!(std::iter::successors(after(None), |it| after(Some(it))).take(1000).count() < 1000);
     }
 }
+
+/// What the room of bundles says.
+pub(super) const BUNDLES: &[(&str, &str)] = &[
+    ("bundle.answer", "the answer of the registry cannot be used: it holds no server"),
+    ("bundle.archive", "the archive is refused: `../x` leaves the bundle"),
+    ("bundle.busy", "somebody else is changing `~/.config/Code/User`"),
+    ("bundle.conflict", "already in mcp.json: `prompt-registry:tools:weather`"),
+    ("bundle.digest", "the archive has the digest `ab…`, expected `cd…`"),
+    ("bundle.file", "mcp.json is not valid: 3:7"),
+    ("bundle.manifest", "manifest lacks `version`"),
+    ("bundle.read", "cannot read `~/.config/Code/User/mcp.json`: permission denied"),
+    ("bundle.rollback", "cannot put `~/.config/Code/User/mcp.json` back after a failure"),
+    ("bundle.scope", "bundle `tools` is already installed in scope `user`"),
+    ("bundle.setting", "setting `token` is needed"),
+    ("bundle.source", "`tools` is not a place to get a bundle from"),
+    ("bundle.tracking", "`prompt-registry-mcp-tracking.json` is not a tracking file: expected `{`"),
+    ("bundle.unreachable", "`https://registry.example`: connection refused"),
+    ("bundle.write", "cannot write `~/.config/Code/User/mcp.json`: permission denied"),
+    ("connect.client", "no client is called `emacs`"),
+    ("connect.local", "Claude Desktop can only start a local server"),
+    ("connect.unsafe", "`config.yaml` is written in a way that cannot be changed safely"),
+];
