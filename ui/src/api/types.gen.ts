@@ -121,7 +121,7 @@ allowlist: Array<string> | null,
 /**
  * Which of `stdio`, `unix` and `pipe` members may add.
  */
-allowed_transports: Array<string>, pins: boolean, 
+allowed_transports: Array<string>, pins: string | null, 
 /**
  * What the caller is in it; null for an admin who is no member.
  */

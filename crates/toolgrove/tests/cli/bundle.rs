@@ -45,7 +45,10 @@ fn a_bundle_is_shown_then_installed_in_file_and_hub_and_removed_without_a_trace(
     let list = home.type_("bundle list --json").json();
     assert_eq!(list[0]["servers"][0]["slug"], "weather");
     assert_eq!(home.type_("server list --json").json()[0]["origin"], "bundle:tools");
-    assert_eq!(home.type_("call mcp__weather__echo a=1").ok(), "{\"a\":1}\n");
+    let mut call = home.command(["call", "mcp__weather__echo", "a=1"]);
+    assert_eq!(home.finish(call.env("WEATHER_KEY", "s3cret")).ok(), "{\"a\":1}\n");
+    let unset = home.type_("call mcp__weather__echo a=1");
+    assert!(unset.err.starts_with("error: cannot reach `weather`: not set: `WEATHER_KEY`"), "{unset:?}");
 
     let again = home.run(["bundle", "install", &source, "--yes"]);
     expect![[r"
@@ -101,7 +104,7 @@ fn a_twin_is_off_in_file_and_hub_and_takes_over_when_the_first_goes() {
         (&json!(true), &json!("Duplicate of prompt-registry:one:weather"))
     );
     let refused = home.type_("call mcp__again__echo");
-    assert!(refused.err.starts_with("error: `again` does the same as `weather`"), "{refused:?}");
+    assert!(refused.err.contains("error: `again` does the same as `weather`"), "{refused:?}");
 
     let gone = home.type_("bundle uninstall one --yes").ok();
     assert_eq!(gone, "removed `one` with 1 server\n  prompt-registry:two:again takes its place\n");
