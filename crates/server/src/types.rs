@@ -65,6 +65,7 @@ pub fn typescript() -> String {
         servers::Server,
         instances::Instance,
         instances::Tool,
+        instances::ToolChanged,
         instances::Whole,
         registry::Kind,
         registry::RegistryRow,

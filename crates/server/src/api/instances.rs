@@ -16,6 +16,7 @@ use toolgrove_core::call::{Caller, Links};
 use toolgrove_core::health::{Health, LastCall, Status};
 use toolgrove_core::instance::{Transport, Verdict};
 use toolgrove_core::offer::{Offer, Permission};
+use toolgrove_core::pins::Drift;
 use toolgrove_store::{InstanceRow, StoreError};
 use toolgrove_upstream::doctor::Step;
 use toolgrove_wire::Raw;
@@ -77,6 +78,25 @@ pub struct Tool {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "{ [key in string]?: Json }")]
     pub annotations: Option<Value>,
+    /// What was approved and what the server says now, when they differ and nobody has decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub changed: Option<ToolChanged>,
+}
+
+#[derive(Debug, Serialize, TS)]
+pub struct ToolChanged {
+    #[ts(type = "Json")]
+    pub before: Value,
+    #[ts(type = "Json")]
+    pub after: Value,
+}
+
+impl ToolChanged {
+    fn of(drift: &Drift) -> Option<Self> {
+        let before = drift.before.as_ref().map(Raw::to_value).unwrap_or_default();
+        (!drift.rejected).then(|| Self { before, after: drift.now.to_value() })
+    }
 }
 
 #[derive(Debug, Serialize, TS)]
@@ -209,6 +229,7 @@ async fn whole(
             output_schema: it.raw.get("outputSchema").map(|it| it.to_value()),
             title: it.raw.get_text("title"),
             annotations: it.raw.get("annotations").filter(Raw::is_object).map(|it| it.to_value()),
+            changed: it.drift.as_deref().and_then(ToolChanged::of),
         })
         .collect();
     tool_list.sort_by(|a, b| a.name.cmp(&b.name));

@@ -16,7 +16,8 @@ async fn order(world: &World, who: Who, body: Value) -> (u16, String) {
 async fn a_shared_hub_reads_no_folder_and_writes_no_file_of_its_machine() {
     let world = World::new().await;
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("deployment-manifest.yml"), "id: a\nversion: 1.0.0\nname: A\n").unwrap();
+    std::fs::write(folder.path().join("deployment-manifest.yml"), "id: a\nversion: 1.0.0\nname: A\n")
+        .unwrap();
     for who in [Who::Member, Who::Admin] {
         let refused = order(&world, who, json!({ "source": folder.path() })).await;
         assert_eq!(refused, (400, "bundle.source".into()), "{who:?}");

@@ -18,8 +18,8 @@ use toolgrove_core::instance::{HttpReach, Transport};
 use toolgrove_core::net::Guard;
 use toolgrove_core::{CallEnd, CallRecord, Config, Secret};
 use toolgrove_store::{
-    Arrived, AuthConfigRow, BundleRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow, PendingRow, SecretBox,
-    ServerRow, SessionRow, Store, TokenRow, counted,
+    Arrived, AuthConfigRow, BundleRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow, PendingRow,
+    SecretBox, ServerRow, SessionRow, Store, TokenRow, counted,
 };
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
 use toolgrove_wire::legacy::Version;
