@@ -121,7 +121,11 @@ allowlist: Array<string> | null,
 /**
  * Which of `stdio`, `unix` and `pipe` members may add.
  */
-allowed_transports: Array<string>, pins: string | null, 
+allowed_transports: Array<string>, 
+/**
+ * `off`, `warn` or `hold`; null holds what bundles bring and warns of the rest.
+ */
+pins: string | null, 
 /**
  * What the caller is in it; null for an admin who is no member.
  */
@@ -214,7 +218,13 @@ export type Tool = { name: string, public_name: string, description: string, ena
 /**
  * What the server says of it: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`.
  */
-annotations?: { [key in string]?: Json }, };
+annotations?: { [key in string]?: Json }, 
+/**
+ * What was approved and what the server says now, when they differ and nobody has decided.
+ */
+changed?: ToolChanged, };
+
+export type ToolChanged = { before: Json, after: Json, };
 
 export type InstanceDetail = { era: Verdict | null, auth_config_id: string | null, 
 /**
