@@ -61,7 +61,7 @@ test.describe("with a registry", () => {
   test("search, preview, install", async ({ page, hub }) => {
     await page.goto(`${hub.url}/ui/discover`);
     await page.getByRole("searchbox").fill("weather");
-    await page.getByRole("button", { name: "Search", exact: true }).click();
+    await page.getByRole("searchbox").press("Enter");
     await page.getByRole("button", { name: "Look at Weather" }).click();
     await expect(page.getByText("http://127.0.0.1:9/mcp")).toBeVisible();
     await expect(page.getByText("Writes", { exact: false }).first()).toContainText("mcp.json");

@@ -36,12 +36,13 @@ export const test = base.extend<Fixtures>({
   },
 });
 
-/** What a page complains of from now on. That the hub has nothing somewhere, or refuses a sign-in, is an answer. */
+/** What a page complains of from now on. That the hub has nothing somewhere, refuses a sign-in, or
+ * cannot do what was asked, is an answer. */
 export function listenToConsole(page: Page): string[] {
   const complaints: string[] = [];
   page.on("console", (it) => {
     const { url } = it.location();
-    const isAnswer = url.includes("/ui/auth/") || (url.includes("/api/") && it.text().includes("404"));
+    const isAnswer = url.includes("/ui/auth/") || (url.includes("/api/") && /40[49]|422/.test(it.text()));
     if (["error", "warning"].includes(it.type()) && !isAnswer) complaints.push(`${it.text()} ${url}`);
   });
   page.on("pageerror", (error) => complaints.push(error.message));

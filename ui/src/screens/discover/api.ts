@@ -99,7 +99,7 @@ export type Order = { source: string; target?: string; settings: Record<string, 
 
 export const searchQuery = (words: string) =>
   queryOptions({
-    queryKey: ["bundles", "search", words],
+    queryKey: ["registry-search", words],
     queryFn: ({ signal }) =>
       get<{ servers: Hit[] }>(`/api/bundles/search?q=${encodeURIComponent(words)}`, signal),
   });
@@ -118,7 +118,7 @@ export const pinsQuery = queryOptions({
 
 export const planQuery = (source: string, update: boolean) =>
   queryOptions({
-    queryKey: ["bundles", "plan", source, update],
+    queryKey: ["bundle-plan", source, update],
     queryFn: ({ signal }) =>
       update
         ? post<Plan>(`/api/bundles/preview?update=${encodeURIComponent(source)}`, {}, signal)
