@@ -9,7 +9,7 @@ test.describe("a team", () => {
     hub,
     browser,
   }) => {
-    await expectAccessible(page, "everything");
+    await expectAccessible(page);
     await page.getByLabel("Name").fill("Ada");
     await page.getByLabel("E-mail").fill("ada@example.com");
     await page.getByLabel("Password").fill("correct horse battery");

@@ -51,15 +51,11 @@ export function listenToConsole(page: Page): string[] {
 
 const EVERYTHING = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** Nothing that would shut somebody out: everything axe knows, or its one rule that depends on colours. */
-export async function expectAccessible(page: Page, what: "everything" | "contrast"): Promise<void> {
+/** Nothing that would shut somebody out. */
+export async function expectAccessible(page: Page): Promise<void> {
   // What is still fading in has no colour yet.
   await page.evaluate(() => Promise.allSettled(document.getAnimations().map((it) => it.finished)));
-  const axe = new AxeBuilder({ page });
-  const found = await (what === "contrast"
-    ? axe.withRules(["color-contrast"])
-    : axe.withTags(EVERYTHING)
-  ).analyze();
+  const found = await new AxeBuilder({ page }).withTags(EVERYTHING).analyze();
   expect(
     found.violations.map(
       (it) => `${it.impact} ${it.id}: ${it.nodes.map((node) => node.target.join(" ")).join(", ")}`,
