@@ -66,7 +66,7 @@ test("a mutation is one request, and nothing is asked again", async ({ page, hub
     expect.stringMatching(one),
     expect.stringMatching(/^PATCH \/api\/mcp\/instances\/[\w-]+\/tools\/greet$/),
     expect.stringMatching(/^POST \/api\/mcp\/instances\/[\w-]+\/refresh$/),
-    expect.stringMatching(/^DELETE \/api\/mcp\/instances\/[\w-]+$/),
+    expect.stringMatching(/^DELETE \/api\/mcp\/servers\/[\w-]+$/),
   ]);
 });
 
@@ -103,12 +103,17 @@ test("the sidebar asks once, and nothing while pages change or somebody searches
   expect(asked().filter((it) => /registry|meta/.test(it))).toEqual([]);
 });
 
-test("Enter on a tool of the sidebar copies the call", async ({ page, hub, context }) => {
+test("a tool of the sidebar is dragged as the call, and Enter copies it", async ({ page, hub, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await hub.add({ one: fixture() });
   await page.goto(`${hub.url}/ui/mcp`);
   await page.getByRole("treeitem", { name: /one/ }).press("ArrowRight");
-  await page.getByRole("treeitem", { name: "greet" }).press("Enter");
+  const tool = page.getByRole("treeitem", { name: "greet" });
+  const dragged = await page.evaluateHandle(() => new DataTransfer());
+  await tool.dispatchEvent("dragstart", { dataTransfer: dragged });
+  expect(await dragged.evaluate((it) => it.getData("text/plain"))).toBe("/call one.greet(…)");
+  await tool.dispatchEvent("dragend");
+  await tool.press("Enter");
   await expect(page.getByText("Copied /call one.greet(…)")).toBeVisible();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("/call one.greet(…)");
 });
@@ -236,13 +241,44 @@ test("a token is shown once, works, and stops working", async ({ page, hub, cont
   expect(await status()).toBe(401);
 });
 
-test("the registry keeps an entry that does not answer, with its whole error", async ({ page, hub }) => {
+test("the registry keeps an entry that does not answer, tries an edit, and says how people sign in", async ({
+  page,
+  hub,
+  asked,
+}) => {
   await page.goto(`${hub.url}/ui/admin/mcp?add=`);
   await page.getByLabel("URL").fill("http://127.0.0.1:9/mcp");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await expect(page.getByText("link.unreachable")).toBeVisible();
   await page.reload();
-  await expect(page.getByRole("link", { name: "127-0-0-1" })).toBeVisible();
+  await page.getByRole("link", { name: "127-0-0-1" }).waitFor();
+  await expect(page.getByText("link.unreachable")).toBeVisible();
+
+  asked();
+  await page.getByLabel("Address").fill("http://127.0.0.1:10/mcp");
+  await page.getByRole("button", { name: "Dry run" }).click();
+  await expect(page.getByRole("region", { name: "Dry run" }).getByText("link.unreachable")).toBeVisible();
+  await page.getByLabel("Description").first().fill("Nobody is at home");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByRole("button", { name: "Save", exact: true })).toBeDisabled();
+  const signIn = page.getByRole("region", { name: "Sign-in" });
+  await signIn.getByRole("button", { name: "Add" }).click();
+  await signIn.getByLabel("Name").fill("Key");
+  await signIn.getByLabel("Key of value 1").fill("X-Api-Key");
+  await signIn.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(signIn.getByText("header: X-Api-Key")).toBeVisible();
+  await page.getByRole("switch", { name: "External servers" }).click();
+  await expect(page.getByText("only buds and built-ins can be called", { exact: false })).toBeVisible();
+  await page.getByLabel("Allowed domains").fill("*.example.com");
+  await page.getByRole("button", { name: "Save domains" }).click();
+  await expect(page.getByRole("button", { name: "Save domains" })).toBeDisabled();
+  expect(asked().map((it) => it.replace(/[\da-f-]{36}/, ":id"))).toEqual([
+    "POST /api/mcp/servers/:id/preview",
+    "PATCH /api/mcp/servers/:id",
+    "POST /api/mcp/servers/:id/auth-configs",
+    "PATCH /api/workspaces/:id",
+    "PATCH /api/workspaces/:id",
+  ]);
 });
 
 test("activity is filtered as one types, and everything is in the address", async ({ page, hub }) => {

@@ -58,7 +58,7 @@ test.describe("the demo world", () => {
 
     await page.goto(`${hub.url}/ui/mcp/bad-day?tool=ask`);
     await page.getByRole("button", { name: "Run" }).click();
-    await page.getByLabel(/^Your name/).fill("Ada");
+    await page.getByLabel(/Your name/).fill("Ada");
     await page.getByRole("button", { name: "Answer" }).click();
     await expect(page.getByText("hello, Ada")).toBeVisible();
 

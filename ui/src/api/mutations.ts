@@ -8,8 +8,10 @@ import {
   authConfigsQuery,
   browsersQuery,
   clientsQuery,
+  instancesQuery,
   membersQuery,
   peopleQuery,
+  serversQuery,
   tokensQuery,
   workspacesQuery,
 } from "./queries";
@@ -86,11 +88,21 @@ export function useDoctor(id: string) {
   return useMutation({ mutationFn: () => post<Diagnosis>(`${instancePath(id)}/doctor`) });
 }
 
-export function useRemoveInstance(id: string) {
+/** A server that somebody pasted for themselves goes with its last instance; a shared one stays for others. */
+export function useRemoveInstance({ id, server_id }: Instance) {
   const client = useQueryClient();
+  const isLast = () => {
+    const server = client.getQueryData(serversQuery.queryKey)?.find((it) => it.id === server_id);
+    const instances = client.getQueryData(instancesQuery.queryKey) ?? [];
+    return server?.origin === "paste" && instances.every((it) => it.id === id || it.server_id !== server_id);
+  };
   return useMutation({
-    mutationFn: () => remove(instancePath(id)),
-    onSuccess: () => dropInstance(client, id),
+    mutationFn: async () => {
+      const withServer = isLast();
+      await remove(withServer ? `/api/mcp/servers/${server_id}` : instancePath(id));
+      dropInstance(client, id);
+      if (withServer) dropServer(client, server_id);
+    },
   });
 }
 

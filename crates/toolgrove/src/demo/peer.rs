@@ -129,7 +129,6 @@ impl Peer {
                     running.abort();
                 }
             }
-            (Some(_), None) => {}
             (None, Some(id)) => {
                 let asked = id.as_u64().and_then(|it| lock(&self.asked).remove(&it));
                 if let Some(reply) = asked {
@@ -137,7 +136,7 @@ impl Peer {
                     let _ = reply.send(message.get("result").cloned().unwrap_or_default());
                 }
             }
-            (None, None) => {}
+            (_, None) => {}
         }
     }
 

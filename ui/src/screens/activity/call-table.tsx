@@ -1,8 +1,8 @@
 /** Calls, newest first. A real table of which only what is seen is drawn. */
 
-import { Link } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, type ReactNode, useRef } from "react";
+import { type MouseEvent, memo, type ReactNode, useRef } from "react";
 import type { CallRecord } from "@/api/types";
 import { useNow } from "@/app/now";
 import { endTone, endWord, type Tone } from "@/lib/calls";
@@ -33,15 +33,27 @@ export function CallTable({ calls, slugOf, filter, end }: Props) {
     count: calls.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => ROW,
-    overscan: 15,
+    overscan: 8,
   });
+  // Rows come and go by the hundred while one scrolls, so their links are plain, and one ear is for all of them.
+  const navigate = useNavigate();
+  const follow = (event: MouseEvent) => {
+    const link = (event.target as Element).closest<HTMLElement>("a[data-call]");
+    const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+    if (!link?.dataset.call || !isPlain) return;
+    event.preventDefault();
+    const search = filter ? { q: filter } : {};
+    void navigate({ to: "/activity/$call", params: { call: link.dataset.call }, search });
+  };
   const items = virtual.getVirtualItems();
   const before = items[0]?.start ?? 0;
   const after = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link is a click
     <section
       ref={scroll}
       aria-label="Calls"
+      onClick={follow}
       className="thin-scroll max-h-[max(24rem,calc(100dvh-19rem))] overflow-y-auto"
     >
       <table aria-rowcount={calls.length + 1} className="w-full table-fixed border-collapse text-left">
@@ -102,15 +114,14 @@ const CallRow = memo(function CallRow({ call, index, slug, now, filter }: RowPro
         {clock(call.started_at, now)}
       </td>
       <td className="truncate pr-3" style={{ paddingLeft: call.depth > 0 ? call.depth * 12 : undefined }}>
-        <Link
+        <a
           data-item
-          to="/activity/$call"
-          params={{ call: call.id }}
-          search={filter ? { q: filter } : {}}
+          data-call={call.id}
+          href={`/ui/activity/${call.id}${filter ? `?q=${encodeURIComponent(filter)}` : ""}`}
           className="rounded-sm font-mono text-sm hover:underline"
         >
           <Foreign text={call.tool} plain />
-        </Link>
+        </a>
         {slug === "" && call.instance_id !== null && <span className="ml-2 text-muted text-xs">removed</span>}
       </td>
       <td className="hidden truncate pr-3 text-muted @3xl:table-cell">

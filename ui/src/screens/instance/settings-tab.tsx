@@ -231,7 +231,7 @@ function Changes({ tools }: { tools: Tool[] }) {
 
 function End({ instance }: { instance: WholeInstance }) {
   const [isAsking, setAsking] = useState(false);
-  const remove = useRemoveInstance(instance.id);
+  const remove = useRemoveInstance(instance);
   const navigate = useNavigate();
   return (
     <Card title="Remove">

@@ -134,7 +134,7 @@ function RowMenu({
 }) {
   const [isAsking, setAsking] = useState(false);
   const refresh = useRefresh(instance.id);
-  const remove = useRemoveInstance(instance.id);
+  const remove = useRemoveInstance(instance);
   return (
     <>
       <Menu>
