@@ -109,8 +109,14 @@ test("a tool of the sidebar is dragged as the call, and Enter copies it", async 
   await page.goto(`${hub.url}/ui/mcp`);
   await page.getByRole("treeitem", { name: /one/ }).press("ArrowRight");
   const tool = page.getByRole("treeitem", { name: "greet" });
-  const dragged = await page.evaluateHandle(() => new DataTransfer());
-  await tool.dispatchEvent("dragstart", { dataTransfer: dragged });
+  await expect(tool).toHaveAttribute("draggable", "true");
+  const dragged = await tool.evaluateHandle((element) => {
+    const data = new DataTransfer();
+    element.dispatchEvent(
+      new DragEvent("dragstart", { bubbles: true, cancelable: true, dataTransfer: data }),
+    );
+    return data;
+  });
   expect(await dragged.evaluate((it) => it.getData("text/plain"))).toBe("/call one.greet(…)");
   await tool.dispatchEvent("dragend");
   await tool.press("Enter");
