@@ -29,7 +29,7 @@ impl Store {
             for person_id in lacking.bind(server_id).all(&mut tx, |row| row.id("id")).await? {
                 let mut instance = InstanceRow::new(person_id, server_id, name);
                 instance.description = description.to_owned();
-                instance.status = "ready".to_owned();
+                instance.status = "ready".into();
                 instances::insert(&mut tx, &instance).await?;
                 given.push(instance);
             }

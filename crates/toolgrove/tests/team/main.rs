@@ -15,6 +15,7 @@ mod parked;
 mod people;
 #[path = "../support/provider.rs"]
 mod provider;
+mod secrets;
 mod sign_in;
 mod team;
 #[path = "../support/peers.rs"]

@@ -28,15 +28,13 @@ fn introduction() -> Raw {
     Raw::of(&serde_json::json!({ "capabilities": { "tools": {} } }))
 }
 
-impl Builtin {
-    pub(crate) fn ask(&self, ask: &Ask<'_>) -> Result<Raw, Failure> {
-        match ask.method {
-            DISCOVER => Ok(introduction()),
-            "tools/list" => Ok(Raw::of(&serde_json::json!({ "tools": [] }))),
-            method => {
-                let message = format!("there is no `{method}` here");
-                Err(Failure::Final(Error::Server { code: METHOD_NOT_FOUND, message, data: None }))
-            }
+pub(crate) fn answer(ask: &Ask<'_>) -> Result<Raw, Failure> {
+    match ask.method {
+        DISCOVER => Ok(introduction()),
+        "tools/list" => Ok(Raw::of(&serde_json::json!({ "tools": [] }))),
+        method => {
+            let message = format!("there is no `{method}` here");
+            Err(Failure::Final(Error::Server { code: METHOD_NOT_FOUND, message, data: None }))
         }
     }
 }
