@@ -49,7 +49,7 @@ pub(crate) fn or_file(typed: &str) -> Result<Given, String> {
 
 impl Given {
     /// The pair, read from where it is.
-    pub(crate) fn read(self, printer: &Printer) -> Result<(String, String), Failure> {
+    pub(crate) fn read(self) -> Result<(String, String), Failure> {
         let value = match self.source {
             Source::Typed(value) => value,
             Source::File(file) => {
@@ -57,21 +57,21 @@ impl Given {
                 let text = text.map_err(|error| Failure::io(format_args!("cannot read `{file}`"), &error))?;
                 text.trim_end_matches(['\r', '\n']).to_owned()
             }
-            Source::Asked => asked(&self.key, printer)?,
+            Source::Asked => asked(&self.key)?,
         };
         Ok((self.key, value))
     }
 }
 
 /// All pairs, in the order in which they were typed.
-pub(crate) fn read_all(given: Vec<Given>, printer: &Printer) -> Result<Vec<(String, String)>, Failure> {
-    given.into_iter().map(|it| it.read(printer)).collect()
+pub(crate) fn read_all(given: Vec<Given>) -> Result<Vec<(String, String)>, Failure> {
+    given.into_iter().map(Given::read).collect()
 }
 
-fn asked(key: &str, printer: &Printer) -> Result<String, Failure> {
+fn asked(key: &str) -> Result<String, Failure> {
     let stdin = std::io::stdin();
     let _unseen = if stdin.is_terminal() {
-        printer.prompt(&format!("{key}: "));
+        Printer::prompt(&format!("{key}: "));
         Unseen::start()
     } else {
         None

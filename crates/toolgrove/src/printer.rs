@@ -205,7 +205,7 @@ impl Printer {
     }
 
     /// What somebody is to type next, on stderr.
-    pub(crate) fn prompt(&self, what: &str) {
+    pub(crate) fn prompt(what: &str) {
         err(format_args!("{what}"));
     }
 

@@ -78,9 +78,10 @@ impl Offer<'_> {
     /// How we know the client, which is not the same as its name.
     fn identity(&self) -> Markup {
         let id = &self.asked.client.id;
-        match document::address(id).as_ref().and_then(|it| it.host_str().map(str::to_owned)) {
-            Some(host) => html! { strong { (host) } " (its description is at " code { (id) } ")" },
-            None => html! { "nothing but its own word: it registered itself under this name" },
+        if let Some(host) = document::address(id).as_ref().and_then(|it| it.host_str()) {
+            html! { strong { (host) } " (its description is at " code { (id) } ")" }
+        } else {
+            html! { "nothing but its own word: it registered itself under this name" }
         }
     }
 

@@ -173,19 +173,16 @@ async fn end(app: &Arc<App>, headers: &HeaderMap, bytes: &[u8]) -> Result<(), Re
 impl App {
     /// The client that calls us, which has shown what it can: its secret, if it has one.
     async fn client_itself(&self, headers: &HeaderMap, params: &Params) -> Result<ClientRow, Refused> {
-        let (id, secret) = match headers.get(header::AUTHORIZATION) {
-            Some(value) => {
-                let unreadable = || Refused::client("the `Authorization` header cannot be read");
-                let (id, secret) = basic(value).ok_or_else(unreadable)?;
-                if params.get("client_id").is_some_and(|it| it != id) {
-                    return Err(Refused::request("`client_id` is not the one in the `Authorization` header"));
-                }
-                (id, Some(secret))
+        let (id, secret) = if let Some(value) = headers.get(header::AUTHORIZATION) {
+            let unreadable = || Refused::client("the `Authorization` header cannot be read");
+            let (id, secret) = basic(value).ok_or_else(unreadable)?;
+            if params.get("client_id").is_some_and(|it| it != id) {
+                return Err(Refused::request("`client_id` is not the one in the `Authorization` header"));
             }
-            None => {
-                let secret = params.get("client_secret").map(Secret::new);
-                (required(params, "client_id")?.to_owned(), secret)
-            }
+            (id, Some(secret))
+        } else {
+            let secret = params.get("client_secret").map(Secret::new);
+            (required(params, "client_id")?.to_owned(), secret)
         };
         let unknown = || Refused::client("no client is known by this `client_id` and secret");
         let client = self.store.client(&id).await?.ok_or_else(unknown)?;

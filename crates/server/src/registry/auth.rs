@@ -166,11 +166,7 @@ impl Choice {
     /// What the status of an instance is that has just been given these values.
     pub fn status(&self, server: &ServerRow, given: &[(String, Secret)]) -> &'static str {
         let has_all = self.named(server).iter().all(|it| given.iter().any(|given| given.0 == it.key));
-        match self.auth_type {
-            // Somebody has to sign in first.
-            AuthType::Oauth => "not_ready",
-            AuthType::Public | AuthType::Header if has_all => "ready",
-            AuthType::Public | AuthType::Header => "not_ready",
-        }
+        // With OAuth somebody has to sign in first.
+        if has_all && self.auth_type != AuthType::Oauth { "ready" } else { "not_ready" }
     }
 }

@@ -369,8 +369,7 @@ async fn the_authorization_server_does_not_say_whose_a_slug_is() {
              &resource={base}/mcp/i/{slug}"
         )
     };
-    type Ask = (Method, String, String);
-    let pair = |ask: &dyn Fn(&str) -> Ask| [ask(MARK), ask("nobody")];
+    let pair = |ask: &dyn Fn(&str) -> (Method, String, String)| [ask(MARK), ask("nobody")];
     let get = |path: String| (Method::GET, path, String::new());
     let all = [
         pair(&|slug| get(format!("/.well-known/oauth-protected-resource/mcp/i/{slug}"))),
@@ -384,7 +383,7 @@ async fn the_authorization_server_does_not_say_whose_a_slug_is() {
             let mut answers = Vec::new();
             for (method, path, body) in pair {
                 let answer = world.ask(who, method.clone(), path, form, body.clone()).await;
-                answers.push([MARK, "nobody"].into_iter().fold(answer, |it, word| without(it, word)));
+                answers.push([MARK, "nobody"].into_iter().fold(answer, without));
             }
             assert_eq!(answers[0], answers[1], "{who:?} {}", pair[0].1);
         }

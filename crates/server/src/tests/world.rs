@@ -1,6 +1,7 @@
 //! A team's hub in memory with two members and an admin, each in a browser of their own. One of the members owns
 //! something of every kind.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -155,7 +156,7 @@ impl World {
             browser = row.id;
             store.add_session(&row, &hash(&who.secret())).await.unwrap();
         }
-        let token = TokenRow::new(owner, MARK, "double", Some(std::collections::HashSet::new()));
+        let token = TokenRow::new(owner, MARK, "double", Some(HashSet::new()));
         store.add_token(&token, &hash("tgt_nothing")).await.unwrap();
         let (server, instance) = own(&app, owner, home).await;
         let config = AuthConfigRow::new(server, "header", MARK, json!([{ "in": "header", "key": MARK }]));
@@ -310,7 +311,7 @@ async fn let_in(store: &Store, person: Uuid) -> (Uuid, String) {
     };
     let hash = crate::auth::stored(&crate::auth::hash("code of the owner"));
     let code = Given { hash: hash.clone(), expires_at: now() + 60_000 };
-    store.add_connection(&connection, &Default::default(), &code, "challenge").await.unwrap();
+    store.add_connection(&connection, &HashSet::new(), &code, "challenge").await.unwrap();
     store.touch_connection(&connection).await.unwrap();
     (connection.id, hash)
 }

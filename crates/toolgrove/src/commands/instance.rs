@@ -45,7 +45,7 @@ async fn add(api: &Api, args: InstanceAdd, printer: &Printer) -> Result<Exit, Fa
             body.insert(key.into(), value.into());
         }
     }
-    show(&mut body, args.auth, args.credentials, printer)?;
+    show(&mut body, args.auth, args.credentials)?;
     let progress = printer.progress("asking the server for its tools".into());
     let answer = api.post("/api/mcp/instances", &Value::Object(body)).await?;
     drop(progress);
@@ -59,7 +59,7 @@ async fn set(api: &Api, args: InstanceSet, printer: &Printer) -> Result<Exit, Fa
             body.insert(key.into(), value.into());
         }
     }
-    show(&mut body, args.auth, args.credentials, printer)?;
+    show(&mut body, args.auth, args.credentials)?;
     if body.is_empty() {
         return Err(Failure::usage("nothing is to be changed").hint("say what, such as `--credential KEY`"));
     }
@@ -69,17 +69,12 @@ async fn set(api: &Api, args: InstanceSet, printer: &Printer) -> Result<Exit, Fa
 }
 
 /// How the instance shows who it is, as far as that was typed.
-fn show(
-    body: &mut Map<String, Value>,
-    auth: Option<Auth>,
-    credentials: Vec<Given>,
-    printer: &Printer,
-) -> Result<(), Failure> {
+fn show(body: &mut Map<String, Value>, auth: Option<Auth>, credentials: Vec<Given>) -> Result<(), Failure> {
     if let Some(auth) = auth {
         body.insert("auth_type".into(), auth.word().into());
     }
     if !credentials.is_empty() {
-        let pairs = given::read_all(credentials, printer)?;
+        let pairs = given::read_all(credentials)?;
         let credentials: Map<String, Value> =
             pairs.into_iter().map(|(key, value)| (key, value.into())).collect();
         body.insert("credentials".into(), credentials.into());

@@ -26,7 +26,7 @@ async fn rotate(api: &Api, printer: &Printer) -> Result<Exit, Failure> {
     printer.line(format_args!("{secrets} a new key"));
     match number(&it, "unreadable") {
         0 => {}
-        lost => printer.warning(&format!("{lost} could not be read and must be entered again")),
+        lost => printer.warning(format!("{lost} could not be read and must be entered again")),
     }
     if it["old_key_kept"] == true {
         printer.warning("the old key stays in the key file for now");

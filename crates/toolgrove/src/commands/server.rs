@@ -73,7 +73,7 @@ fn path(server: &str) -> String {
 }
 
 async fn add(mut args: ServerAdd, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
-    let entry = entry(&mut args, printer)?;
+    let entry = entry(&mut args)?;
     Api::with(paths, async |api| {
         if args.no_instance {
             let workspaces = api.get("/api/workspaces").await?.value()?;
@@ -121,9 +121,9 @@ fn auth(typed: &[String]) -> Result<Option<Value>, Failure> {
 }
 
 /// A server as a configuration would have it.
-fn entry(args: &mut ServerAdd, printer: &Printer) -> Result<Map<String, Value>, Failure> {
+fn entry(args: &mut ServerAdd) -> Result<Map<String, Value>, Failure> {
     let pairs = |them: &mut Vec<Given>| {
-        let pairs = given::read_all(std::mem::take(them), printer)?;
+        let pairs = given::read_all(std::mem::take(them))?;
         Ok::<_, Failure>(Value::Object(pairs.into_iter().map(|(key, value)| (key, value.into())).collect()))
     };
     let mut entry = Map::new();

@@ -38,10 +38,10 @@ pub(crate) async fn run(args: Tools, paths: &Paths, printer: &Printer) -> Result
         if rows.is_empty() {
             printer.line("no tools");
             let instances: Vec<Value> = api.get("/api/mcp/instances").await?.read()?;
-            printer.hint(if !instances.iter().any(is_worth_showing) {
-                "add servers with `toolgrove import FILE` or `toolgrove server add NAME URL`"
-            } else {
+            printer.hint(if instances.iter().any(is_worth_showing) {
                 "run `toolgrove instance list` to see how each server is doing"
+            } else {
+                "add servers with `toolgrove import FILE` or `toolgrove server add NAME URL`"
             });
             return Ok(Exit::Done);
         }

@@ -21,3 +21,4 @@ mod team;
 #[path = "../support/peers.rs"]
 mod third;
 mod tokens;
+mod walls;

@@ -236,3 +236,59 @@ async fn a_hub_that_was_solo_keeps_everything_when_it_becomes_a_teams() {
     assert!(ada.tools(&hub).await.contains(&"mcp__s__echo".to_owned()));
     assert_eq!(ada.get(&hub, "/api/people").await.as_array().unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn every_change_by_an_admin_leaves_a_row_with_their_name() {
+    let team = Team::start().await;
+    let (hub, admin) = (&team.hub, &team.admin);
+    let client = crate::client::Client::registered(hub).await;
+    let made = async |method: Method, path: &str, body: Value| {
+        let (status, answer) = admin.api(hub, method.clone(), path, body).await;
+        assert!((200..300).contains(&status), "{method} {path}: {answer}");
+        answer["id"].as_str().unwrap_or_default().to_owned()
+    };
+    let workspace = made(Method::POST, "/api/workspaces", json!({ "name": "lab" })).await;
+    let lab = format!("/api/workspaces/{workspace}");
+    made(Method::PATCH, &lab, json!({ "pins": true })).await;
+    let person = made(Method::POST, "/api/people", json!({ "email": "bob@example.com" })).await;
+    let bob = format!("/api/people/{person}");
+    made(Method::PATCH, &bob, json!({ "name": "Bob" })).await;
+    made(Method::POST, &format!("{bob}/invite"), Value::Null).await;
+    made(Method::POST, &format!("{lab}/members"), json!({ "email": "bob@example.com" })).await;
+    made(Method::DELETE, &format!("{lab}/members/{person}"), Value::Null).await;
+    let server = json!({ "workspaceId": workspace, "name": "s", "endpoint": "https://s.example/mcp" });
+    made(Method::POST, "/api/mcp/servers", server).await;
+    made(Method::PATCH, "/api/mcp/servers/s", json!({ "enabled": false })).await;
+    let configs = "/api/mcp/servers/s/auth-configs";
+    let config = made(Method::POST, configs, json!({ "type": "public" })).await;
+    made(Method::DELETE, &format!("{configs}/{config}"), Value::Null).await;
+    made(Method::DELETE, "/api/mcp/servers/s", Value::Null).await;
+    made(Method::DELETE, &bob, Value::Null).await;
+    made(Method::DELETE, &lab, Value::Null).await;
+    made(Method::POST, "/api/key/rotate", Value::Null).await;
+    made(Method::DELETE, &format!("/api/oauth/known?client_id={}", client.id), Value::Null).await;
+    let log = admin.get(hub, "/api/admin/log").await;
+    let rows = log.as_array().unwrap().iter().rev();
+    let done: Vec<_> =
+        rows.map(|it| (it["person"].as_str().unwrap(), it["action"].as_str().unwrap())).collect();
+    let expected = [
+        "people.set-up",
+        "workspace.add",
+        "workspace.change",
+        "people.invite",
+        "people.change",
+        "people.invite",
+        "workspace.member",
+        "workspace.member",
+        "server.add",
+        "server.change",
+        "auth-config.add",
+        "auth-config.remove",
+        "server.remove",
+        "people.remove",
+        "workspace.remove",
+        "key.rotate",
+        "client.remove",
+    ];
+    assert_eq!(done, expected.map(|it| ("Ada", it)));
+}
