@@ -75,7 +75,7 @@ async fn the_metadata_says_where_to_go_and_not_what_is_there() {
         ("/.well-known/oauth-authorization-server", "issuer", json!(base)),
     ] {
         let request = http::Request::get(format!("{base}{path}")).header("host", host);
-        let answer = hub.send(request.body(Default::default()).unwrap()).await;
+        let answer = hub.send(request.body(http_body_util::Full::default()).unwrap()).await;
         assert_eq!(answer.json()[member], expected, "{path}");
     }
 }

@@ -85,7 +85,8 @@ impl Site {
         headers: &[(&str, &str)],
         body: &str,
     ) -> String {
-        let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let headers: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let headers = headers.concat();
         let page = Page { status, headers, body: body.to_owned(), visits: 0 };
         self.pages.lock().unwrap().insert(path.to_owned(), page);
         format!("{}{path}", self.url)

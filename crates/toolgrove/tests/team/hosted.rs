@@ -230,7 +230,7 @@ async fn the_conformance_suite_finds_nothing_wrong() {
             let allow = [("which", "all"), ("decision", "allow")];
             let answer = client.decided(&hub, &admin, path, &allow).await;
             let back = answer.headers["location"].to_str().unwrap();
-            hub.send(http::Request::get(back).body(Default::default()).unwrap()).await;
+            hub.send(http::Request::get(back).body(http_body_util::Full::default()).unwrap()).await;
         }
         said.push_str(&line);
         said.push('\n');

@@ -70,8 +70,9 @@ impl Provider {
 /// The cookie of a session among all that an answer sets.
 fn arrived(answer: &Answer) -> Visitor {
     let session = answer.headers.get_all("set-cookie").iter().map(|it| it.to_str().unwrap());
-    let session = session.filter(|it| it.starts_with("toolgrove=")).map(|it| it.split(';').next().unwrap());
-    Visitor { shows: Some(("cookie", session.last().unwrap().to_owned())), ..Visitor::default() }
+    let mut session =
+        session.filter(|it| it.starts_with("toolgrove=")).map(|it| it.split(';').next().unwrap());
+    Visitor { shows: Some(("cookie", session.next_back().unwrap().to_owned())), ..Visitor::default() }
 }
 
 async fn who(hub: &Hub, answer: &Answer) -> Value {
@@ -90,8 +91,8 @@ async fn invite(team: &Team, email: &str) -> String {
 fn check_refused(answer: &Answer, sentence: &str) {
     assert_eq!(answer.status, 401, "{}", answer.text());
     assert!(answer.text().contains(sentence), "{sentence}: {}", answer.text());
-    let cookies = answer.headers.get_all("set-cookie").iter();
-    assert!(cookies.filter(|it| it.as_bytes().starts_with(b"toolgrove=")).next().is_none(), "no session");
+    let mut cookies = answer.headers.get_all("set-cookie").iter();
+    assert!(!cookies.any(|it| it.as_bytes().starts_with(b"toolgrove=")), "no session");
 }
 
 #[tokio::test]

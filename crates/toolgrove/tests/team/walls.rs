@@ -30,7 +30,9 @@ async fn a_private_address_is_reached_in_no_way_unless_an_admin_lets_it() {
     for name in ["s", "w"] {
         bob.api(hub, Method::POST, "/api/mcp/instances", json!({ "server_id": name, "slug": name })).await;
     }
-    let mut refusals = vec![call(&bob, hub, "mcp__s__echo").await];
+    // Nothing was ever listed, so there is nothing to call.
+    assert_eq!(call(&bob, hub, "mcp__s__echo").await["code"], "tool.unknown");
+    let mut refusals = Vec::new();
     for (who, method, path) in [
         (&bob, Method::POST, "/api/mcp/instances/s/refresh"),
         (&bob, Method::POST, "/api/mcp/instances/s/doctor"),
