@@ -85,7 +85,7 @@ async fn put(
     printer: &Printer,
 ) -> Result<Exit, Failure> {
     let mut settings: Map<String, Value> =
-        given::read_all(agree.settings, printer)?.into_iter().map(|(key, it)| (key, it.into())).collect();
+        given::read_all(agree.settings)?.into_iter().map(|(key, it)| (key, it.into())).collect();
     order.insert("settings".into(), settings.clone().into());
     let progress = printer.progress("looking at the bundle".into());
     let answer = api.post(&way.preview, &Value::Object(order.clone())).await?;
@@ -196,7 +196,7 @@ fn ask_settings(plan: &Value, settings: &mut Map<String, Value>, printer: &Print
         );
     }
     for given in missing {
-        let (key, value) = given.map_err(Failure::usage)?.read(printer)?;
+        let (key, value) = given.map_err(Failure::usage)?.read()?;
         settings.insert(key, value.into());
     }
     Ok(())
