@@ -115,20 +115,24 @@ async fn a_server_that_starts_anew_ends_the_calls_it_held_and_no_others() {
     }
 }
 
-/// The servers below a hub: each hangs below the shepherd that ends it.
-fn leaves(pid: u32) -> Vec<u32> {
+fn children(pid: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let children = threads.filter_map(|it| std::fs::read_to_string(it.path().join("children")).ok());
-    let children: Vec<u32> = children
-        .flat_map(|it| it.split_whitespace().filter_map(|it| it.parse().ok()).collect::<Vec<_>>())
-        .collect();
     children
-        .into_iter()
-        .flat_map(|child| {
-            let below = leaves(child);
-            if below.is_empty() { vec![child] } else { below }
-        })
+        .flat_map(|it| it.split_whitespace().filter_map(|it| it.parse().ok()).collect::<Vec<_>>())
         .collect()
+}
+
+/// Kills every server below a hub, and waits until the shepherds are gone that would have ended them.
+async fn crash_all(hub: &Hub) {
+    let shepherds = children(hub.pid());
+    for pid in shepherds.iter().flat_map(|it| children(*it)) {
+        let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status().await;
+    }
+    eventually("the hub notices", async || {
+        children(hub.pid()).iter().all(|it| !shepherds.contains(it)).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -146,9 +150,7 @@ async fn a_process_that_crashes_ends_the_calls_it_held_and_no_others() {
                     false => Middle::legacy(&hub, middle.clone()).await,
                 };
                 // A client that can be asked may have a process of its own.
-                for pid in leaves(hub.pid()) {
-                    let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status().await;
-                }
+                crash_all(&hub).await;
                 let ended = held.end().await;
                 if era == Era::Modern && question.is_some() {
                     assert!(ended["content"].is_array(), "{what}: {ended}");
