@@ -228,7 +228,7 @@ async fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// How much memory the process holds.
+/// How much memory the process holds, in which nothing else runs: nextest gives each test one of its own.
 fn resident_kb() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).expect("a number");
