@@ -364,12 +364,13 @@ impl Site<'_> {
         let Arrival { staged, origin, answers } = arrival;
         let manifest = staged.manifest.clone();
         let kept = self.shelf.keep(staged)?;
-        let change = verb.change(Package { manifest: &manifest, folder: kept.folder(), origin, answers });
-        let outcome = match self.target {
-            Some(target) => apply(self.disk, target, &change, how)?,
-            None => plan::without_target(&change, how)?,
+        let outcome = {
+            let change = verb.change(Package { manifest: &manifest, folder: kept.folder(), origin, answers });
+            match self.target {
+                Some(target) => apply(self.disk, target, &change, how)?,
+                None => plan::without_target(&change, how)?,
+            }
         };
-        drop(change);
         kept.done();
         Ok(outcome)
     }

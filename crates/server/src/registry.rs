@@ -403,17 +403,15 @@ impl Known {
 
     /// The workspace's word, else: what bundles bring is held back, anything else only shown.
     async fn policy(&mut self, app: &App, server: &ServerRow) -> Result<PinPolicy, StoreError> {
-        let said = match server.workspace_id {
-            Some(id) => match self.policies.get(&id) {
-                Some(known) => *known,
-                None => {
-                    let row = app.store.workspace(id).await?;
-                    let word = row.and_then(|it| it.pins).and_then(|it| PinPolicy::parse(it.as_str()?));
-                    self.policies.insert(id, word);
-                    word
-                }
-            },
-            None => None,
+        let said = match (server.workspace_id, server.workspace_id.and_then(|it| self.policies.get(&it))) {
+            (_, Some(known)) => *known,
+            (Some(id), None) => {
+                let row = app.store.workspace(id).await?;
+                let word = row.and_then(|it| it.pins).and_then(|it| PinPolicy::parse(it.as_str()?));
+                self.policies.insert(id, word);
+                word
+            }
+            (None, None) => None,
         };
         let usual = if server.origin.starts_with(ORIGIN) { PinPolicy::Hold } else { PinPolicy::Warn };
         Ok(said.unwrap_or(usual))

@@ -7,6 +7,9 @@ use crate::db::Sql;
 use crate::error::Result;
 use crate::{Store, now};
 
+/// Rows per statement: far below what either database can bind.
+const CHUNK: usize = 200;
+
 /// One definition that was decided on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinRow {
@@ -27,8 +30,8 @@ impl Store {
     /// Stores pins of an instance that nobody has decided on. What is known stays as it is.
     pub async fn first_pins(&self, pins: &[PinRow]) -> Result<()> {
         let mut tx = self.db.begin().await?;
-        for pin in pins {
-            insert(pin, "ON CONFLICT (instance_id, tool) DO NOTHING").run(&mut tx).await?;
+        for chunk in pins.chunks(CHUNK) {
+            insert(chunk, "ON CONFLICT (instance_id, tool) DO NOTHING").run(&mut tx).await?;
         }
         tx.commit().await
     }
@@ -44,7 +47,7 @@ impl Store {
                 .await?;
         }
         insert(
-            pin,
+            std::slice::from_ref(pin),
             "ON CONFLICT (instance_id, tool) DO UPDATE SET digest = excluded.digest, raw = excluded.raw,
                 state = excluded.state, rejected = excluded.rejected, decided_by = excluded.decided_by,
                 decided_at = excluded.decided_at, updated_at = excluded.updated_at",
@@ -66,24 +69,26 @@ impl Store {
     }
 }
 
-fn insert(pin: &PinRow, otherwise: &'static str) -> Sql {
+fn insert(pins: &[PinRow], otherwise: &'static str) -> Sql {
     let now = now();
-    let row = [
-        pin.instance_id.into(),
-        (&pin.tool).into(),
-        (&pin.digest).into(),
-        (&pin.raw).into(),
-        (&pin.state).into(),
-        (&pin.rejected).into(),
-        pin.decided_by.into(),
-        pin.decided_at.into(),
-        now.into(),
-        now.into(),
-    ];
+    let rows = pins.iter().map(|pin| {
+        [
+            pin.instance_id.into(),
+            (&pin.tool).into(),
+            (&pin.digest).into(),
+            (&pin.raw).into(),
+            (&pin.state).into(),
+            (&pin.rejected).into(),
+            pin.decided_by.into(),
+            pin.decided_at.into(),
+            now.into(),
+            now.into(),
+        ]
+    });
     Sql::insert(
         "INSERT INTO tool_pins (instance_id, tool, digest, raw, state, rejected, decided_by, decided_at, created_at,
             updated_at)",
-        [row].into_iter(),
+        rows,
         otherwise,
     )
 }

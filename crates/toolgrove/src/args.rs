@@ -318,6 +318,7 @@ pub(crate) enum Bundle {
 }
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that somebody types")]
 pub(crate) struct BundleInstall {
     /// A folder, a `.zip` or `.mcpb`, an https address, `github:<owner>/<repo>[@tag]`, or a name in the registry
     pub(crate) source: String,
@@ -414,6 +415,7 @@ pub(crate) enum Pins {
 }
 
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that somebody types")]
 pub(crate) struct Connect {
     /// The client, such as `claude-code`, `cursor` or `vscode`
     #[arg(value_parser = client)]

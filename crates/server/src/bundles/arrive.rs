@@ -295,21 +295,18 @@ impl App {
                 None => key.clone(),
             };
             let entry = entry(installed, &name).map_err(Error::ServerConfig)?;
-            let mut rows = match known {
-                Some((server, instance)) => {
-                    let auth_config = self.auth_config(&instance).await.map_err(store_error)?;
-                    let mut rows =
-                        toolgrove_store::Entry { server, auth_config, instance, credentials: Vec::new() };
-                    rows::write(&entry, &mut rows);
-                    rows
-                }
-                None => {
-                    let taken = slugs.iter().map(String::as_str);
-                    let taken = taken.chain(toolgrove_store::BUILTINS.map(|it| it.0));
-                    let slug = name::next_free(&name::slug_from_name(key), taken);
-                    slugs.push(slug.clone());
-                    rows::rows(&entry, &owner, &slug)
-                }
+            let mut rows = if let Some((server, instance)) = known {
+                let auth_config = self.auth_config(&instance).await.map_err(store_error)?;
+                let mut rows =
+                    toolgrove_store::Entry { server, auth_config, instance, credentials: Vec::new() };
+                rows::write(&entry, &mut rows);
+                rows
+            } else {
+                let taken = slugs.iter().map(String::as_str);
+                let taken = taken.chain(toolgrove_store::BUILTINS.map(|it| it.0));
+                let slug = name::next_free(&name::slug_from_name(key), taken);
+                slugs.push(slug.clone());
+                rows::rows(&entry, &owner, &slug)
             };
             rows.server.metadata[KEY] = key.clone().into();
             named.push((key.clone(), rows.instance.id));

@@ -4,7 +4,6 @@ use std::fs;
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::home::{Home, fixture, until};
 use crate::site::{Site, zip};
@@ -316,7 +315,7 @@ fn bundles_come_from_a_registry_a_release_and_an_address() {
     home.write("toolgrove.toml", &site.sources());
     let manifest = json!({ "id": "boxed", "version": "1.0.0", "name": "Boxed", "mcpServers": weather() });
     let archive = zip(&[("deployment-manifest.yml", &manifest.to_string())]);
-    let digest: String = Sha256::digest(&archive).iter().map(|it| format!("{it:02x}")).collect();
+    let digest = toolgrove_bundle::files::sha256(&archive);
     site.redirect("/shop/b.zip", "/store/b.zip");
     site.put("/store/b.zip", archive.clone());
     home.run(["bundle", "install", &format!("{}/shop/b.zip", site.url), "--yes"]).ok();

@@ -117,6 +117,28 @@ pub(super) const STORE: &[(&str, &str, Option<&str>)] = &[
     ("store.database", "the database refused", None),
 ];
 
+/// What the room of bundles says.
+pub(super) const BUNDLES: &[(&str, &str)] = &[
+    ("bundle.answer", "the answer of the registry cannot be used: it holds no server"),
+    ("bundle.archive", "the archive is refused: `../x` leaves the bundle"),
+    ("bundle.busy", "somebody else is changing `~/.config/Code/User`"),
+    ("bundle.conflict", "already in mcp.json: `prompt-registry:tools:weather`"),
+    ("bundle.digest", "the archive has the digest `ab…`, expected `cd…`"),
+    ("bundle.file", "mcp.json is not valid: 3:7"),
+    ("bundle.manifest", "manifest lacks `version`"),
+    ("bundle.read", "cannot read `~/.config/Code/User/mcp.json`: permission denied"),
+    ("bundle.rollback", "cannot put `~/.config/Code/User/mcp.json` back after a failure"),
+    ("bundle.scope", "bundle `tools` is already installed in scope `user`"),
+    ("bundle.setting", "setting `token` is needed"),
+    ("bundle.source", "`tools` is not a place to get a bundle from"),
+    ("bundle.tracking", "`prompt-registry-mcp-tracking.json` is not a tracking file: expected `{`"),
+    ("bundle.unreachable", "`https://registry.example`: connection refused"),
+    ("bundle.write", "cannot write `~/.config/Code/User/mcp.json`: permission denied"),
+    ("connect.client", "no client is called `emacs`"),
+    ("connect.local", "Claude Desktop can only start a local server"),
+    ("connect.unsafe", "`config.yaml` is written in a way that cannot be changed safely"),
+];
+
 #[cfg(test)]
 mod tests {
     use toolgrove_store::StoreError;
@@ -157,25 +179,3 @@ mod tests {
         assert!(std::iter::successors(after(None), |it| after(Some(it))).take(1000).count() < 1000);
     }
 }
-
-/// What the room of bundles says.
-pub(super) const BUNDLES: &[(&str, &str)] = &[
-    ("bundle.answer", "the answer of the registry cannot be used: it holds no server"),
-    ("bundle.archive", "the archive is refused: `../x` leaves the bundle"),
-    ("bundle.busy", "somebody else is changing `~/.config/Code/User`"),
-    ("bundle.conflict", "already in mcp.json: `prompt-registry:tools:weather`"),
-    ("bundle.digest", "the archive has the digest `ab…`, expected `cd…`"),
-    ("bundle.file", "mcp.json is not valid: 3:7"),
-    ("bundle.manifest", "manifest lacks `version`"),
-    ("bundle.read", "cannot read `~/.config/Code/User/mcp.json`: permission denied"),
-    ("bundle.rollback", "cannot put `~/.config/Code/User/mcp.json` back after a failure"),
-    ("bundle.scope", "bundle `tools` is already installed in scope `user`"),
-    ("bundle.setting", "setting `token` is needed"),
-    ("bundle.source", "`tools` is not a place to get a bundle from"),
-    ("bundle.tracking", "`prompt-registry-mcp-tracking.json` is not a tracking file: expected `{`"),
-    ("bundle.unreachable", "`https://registry.example`: connection refused"),
-    ("bundle.write", "cannot write `~/.config/Code/User/mcp.json`: permission denied"),
-    ("connect.client", "no client is called `emacs`"),
-    ("connect.local", "Claude Desktop can only start a local server"),
-    ("connect.unsafe", "`config.yaml` is written in a way that cannot be changed safely"),
-];
