@@ -14,7 +14,7 @@ use crate::event::ListKind;
 use crate::instance::{Instance, Switch};
 use crate::name::{self, Profile};
 use crate::offer::{Offer, Tool};
-use crate::uri;
+use crate::{tabs, uri};
 
 /// Where a tool call goes.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ impl Catalog {
             let slug = offer.instance.slug.to_ascii_lowercase();
             catalog.lists.one.insert(slug.clone(), Default::default());
             catalog.offers.insert(slug, offer.clone());
-            for tool in offer.present() {
+            for tool in offer.routed() {
                 let route = Route { instance: offer.instance.clone(), tool: tool.clone() };
                 catalog.tools.insert(tool.public_name.clone(), route.clone());
                 catalog.tools.insert(tool.single_name.clone(), route);
@@ -137,6 +137,9 @@ impl Catalog {
         let Some(route) = found else {
             return Err(match view {
                 View::All => self.why_unknown(name),
+                View::One { slug } if self.tabs().is_some_and(|it| it.instance.slug == *slug) => {
+                    Error::TabNone { tool: name.to_owned(), reason: None }
+                }
                 View::One { .. } => Error::UnknownTool { tool: name.to_owned() },
             });
         };
@@ -170,6 +173,9 @@ impl Catalog {
 
     /// An unknown name in the words that help most.
     fn why_unknown(&self, name: &str) -> Error {
+        if name.starts_with(tabs::PREFIX) && self.tabs().is_some() {
+            return Error::TabNone { tool: name.to_owned(), reason: None };
+        }
         if !name.starts_with("mcp_") {
             return Error::UnknownTool { tool: name.to_owned() };
         }
@@ -187,11 +193,17 @@ impl Catalog {
     pub fn owner(&self, view: &View, name: &str) -> Option<&Arc<Offer>> {
         match view {
             View::One { slug } => self.offer(slug),
+            View::All if name.starts_with(tabs::PREFIX) => self.tabs(),
             View::All => {
                 let (slug, _) = Profile::ALL.into_iter().find_map(|it| name::decode(it, name))?;
                 self.named(slug)
             }
         }
+    }
+
+    /// The person's browser tabs.
+    pub fn tabs(&self) -> Option<&Arc<Offer>> {
+        self.offer(tabs::SLUG).filter(|it| it.instance.is_tabs())
     }
 
     fn named(&self, word: &str) -> Option<&Arc<Offer>> {
@@ -291,7 +303,11 @@ fn own(offer: &Offer, kind: ListKind) -> Raw {
     let key = match kind {
         ListKind::Tools => {
             return sorted(
-                offer.listed().filter(|it| it.enabled).map(|it| (it.name.clone(), it.raw.clone())).collect(),
+                offer
+                    .listed_alone()
+                    .filter(|it| it.enabled)
+                    .map(|it| (it.name.clone(), it.raw.clone()))
+                    .collect(),
             );
         }
         ListKind::Prompts => "name",

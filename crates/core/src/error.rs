@@ -17,6 +17,8 @@ pub enum Error {
     UnknownTool { tool: String },
     #[error("tool `{tool}` is turned off")]
     ToolOff { tool: String },
+    #[error("TabNotFound: no open tab offers `{tool}`")]
+    TabNone { tool: String, reason: Option<&'static str> },
     #[error("no prompt is called `{prompt}`")]
     UnknownPrompt { prompt: String },
     #[error("no resource has the URI `{uri}`")]
@@ -167,6 +169,7 @@ impl Error {
             Self::ToolName { .. } => "tool.name",
             Self::UnknownTool { .. } => "tool.unknown",
             Self::ToolOff { .. } => "tool.off",
+            Self::TabNone { .. } => "tab.none",
             Self::UnknownPrompt { .. } => "prompt.unknown",
             Self::UnknownResource { .. } => "resource.unknown",
             Self::UnknownServer { .. } => "server.unknown",
@@ -232,6 +235,9 @@ impl Error {
         Some(match self {
             Self::UnknownTool { .. } | Self::ToolName { .. } => {
                 "run `toolgrove tools` to see every name".into()
+            }
+            Self::TabNone { .. } => {
+                "open the page in a browser that is paired; `toolgrove tabs list` shows them".into()
             }
             Self::ToolOff { tool } => format!("turn it on with `toolgrove instance on SLUG --tool {tool}`"),
             Self::ServerOff { server } => format!("turn it on with `toolgrove server on {server}`"),
@@ -307,6 +313,7 @@ impl Error {
             | Self::AuthOrigin
             | Self::Scope { .. } => 403,
             Self::UnknownTool { .. }
+            | Self::TabNone { .. }
             | Self::UnknownPrompt { .. }
             | Self::UnknownResource { .. }
             | Self::UnknownServer { .. }
@@ -343,6 +350,7 @@ impl Error {
     pub fn rpc_code(&self) -> i64 {
         match self {
             Self::Server { code, .. } => *code,
+            Self::TabNone { .. } => -32001,
             _ if self.is_failed_hop() || matches!(self, Self::Internal(_)) => -32603,
             _ => -32602,
         }
@@ -383,6 +391,7 @@ impl Error {
             Self::NeedsReauth { status: Some(status), body, .. } => {
                 Some(serde_json::json!({ "status": status, "body": body }))
             }
+            Self::TabNone { reason: Some(reason), .. } => Some(serde_json::json!({ "reason": reason })),
             Self::Server { code, message, data } => Some(serde_json::json!({
                 "code": code,
                 "message": message,

@@ -252,6 +252,8 @@ pub struct Report {
 pub enum News {
     /// A list of this kind is no longer what it was.
     ListChanged(ListKind),
+    /// The tools are the same, and some are described otherwise: nothing a client need hear of.
+    Redescribed,
     ResourceUpdated {
         uri: String,
     },

@@ -26,10 +26,10 @@ use crate::catalog::{Catalog, Place, Route, usable};
 use crate::config::Capabilities;
 use crate::event::{Event, Events, ListKind};
 use crate::instance::{Instance, Verdict};
-use crate::offer::Offer;
+use crate::offer::{Offer, Shown};
 use crate::pins::PinPolicy;
 use crate::record::{CallEnd, CallRecord};
-use crate::{Error, Timeline, drive, meter, policy, trace, uri};
+use crate::{Error, Timeline, drive, meter, policy, tabs, trace, uri};
 
 /// What is remembered. The real one writes to the store.
 pub trait Log: Send + Sync + 'static {
@@ -266,8 +266,9 @@ impl<L: Links, G: Log> Hub<L, G> {
         events: Events,
         recorder: &mut Recorder<'_, G>,
     ) -> Result<Outcome, Error> {
+        let carried = self.carried(call, recorder).await?;
         let Target { instance, params, repeatable, headers, legacy_task } = match call.method {
-            Method::CallTool => self.check_tool(call, recorder).await?,
+            Method::CallTool => self.check_tool(carried.as_ref().unwrap_or(call), recorder).await?,
             Method::GetPrompt => self.place_prompt(call)?,
             Method::ReadResource => self.place_resource(call)?,
             Method::Complete => self.place_completion(call)?,
@@ -370,23 +371,69 @@ impl<L: Links, G: Log> Hub<L, G> {
             && !self.links.has_feed(instance.id)
     }
 
+    /// The call that a call of `browser_call_tool` stands for. Everything that is asked of a call is asked of it.
+    async fn carried(
+        self: &Arc<Self>,
+        call: &Call,
+        recorder: &mut Recorder<'_, G>,
+    ) -> Result<Option<Call>, Error> {
+        let name = call.params.get_text("name").filter(|it| it.ends_with(tabs::CALL_TOOL));
+        let (Method::CallTool, Some(name)) = (call.method, name) else { return Ok(None) };
+        let Ok(route) = self.catalog(&call.caller).tool(&call.view, &name) else { return Ok(None) };
+        if !route.instance.is_tabs() {
+            return Ok(None);
+        }
+        recorder.target(&route.instance);
+        policy::decide(&route, &name)?;
+        let given = call.params.get("arguments").unwrap_or_else(Raw::empty_object);
+        route.tool.check(&given).map_err(|problem| Error::Arguments { problem })?;
+        let wanted = given.get_text("name").unwrap_or_default();
+        let tool = self.tab_tool(&route.instance, &wanted).await?;
+        if let Some(record) = &mut recorder.record {
+            record.tool.clone_from(&tool);
+        }
+        let arguments = given.get("arguments").unwrap_or_else(Raw::empty_object);
+        let params = Edit::of(&call.params).set_text("name", &tool).set("arguments", arguments).done();
+        Ok(Some(Call { params, view: View::One { slug: route.instance.slug.clone() }, ..call.clone() }))
+    }
+
+    /// A tab tool by its name, or by the page's own if one tab alone has it.
+    async fn tab_tool(self: &Arc<Self>, instance: &Arc<Instance>, wanted: &str) -> Result<String, Error> {
+        let none = || Error::TabNone { tool: wanted.to_owned(), reason: None };
+        if tabs::META_TOOLS.contains(&wanted) {
+            return Err(none());
+        }
+        let find = || self.offer(instance.id).and_then(|it| it.tool(wanted).cloned());
+        let found = match find() {
+            Some(tool) => Some(tool),
+            None if self.freshen(instance).await => find(),
+            None => None,
+        };
+        match found.ok_or_else(none)? {
+            tool if tool.shown == Shown::Never && !tool.name.starts_with(tabs::PREFIX) => {
+                Err(Error::Request(format!(
+                    "several tabs have `{wanted}`; use a name that `browser_list_tools` gives"
+                )))
+            }
+            tool => Ok(tool.name.clone()),
+        }
+    }
+
     /// The tool behind a name. A name that is new may have come since the last listing: that is waited for.
     async fn route(self: &Arc<Self>, call: &Call, name: &str) -> Result<Route, Error> {
         let catalog = self.catalog(&call.caller);
         match catalog.tool(&call.view, name) {
-            Err(Error::UnknownTool { tool }) => {
+            Err(error @ (Error::UnknownTool { .. } | Error::TabNone { .. })) => {
                 if call.abilities.has(Abilities::APPS)
                     && let Some(found) = catalog.tool_of_app(name)
                 {
                     return found;
                 }
-                let Some(owner) = catalog.owner(&call.view, name) else {
-                    return Err(Error::UnknownTool { tool });
-                };
+                let Some(owner) = catalog.owner(&call.view, name) else { return Err(error) };
                 if usable(&owner.instance).is_ok() && self.freshen(&owner.instance).await {
                     return self.catalog(&call.caller).tool(&call.view, name);
                 }
-                Err(Error::UnknownTool { tool })
+                Err(error)
             }
             found => found,
         }

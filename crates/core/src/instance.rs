@@ -34,6 +34,13 @@ pub struct Instance {
     pub revision: u64,
 }
 
+impl Instance {
+    /// Whether it is a person's browser tabs.
+    pub fn is_tabs(&self) -> bool {
+        self.transport == Transport::Builtin && self.slug == crate::tabs::SLUG
+    }
+}
+
 /// Where a server is and how it is spoken to. A new kind is one variant here and one file in `upstream/link`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {

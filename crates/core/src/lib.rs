@@ -24,6 +24,7 @@ pub mod record;
 pub mod redact;
 pub mod schema;
 pub mod secret;
+pub mod tabs;
 pub mod task;
 pub mod text;
 pub mod timeline;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
-use toolgrove_wire::Raw;
+use toolgrove_wire::{Edit, Raw};
 use ts_rs::TS;
 
 use crate::call::{Discovery, LegacyTask};
@@ -14,6 +14,7 @@ use crate::instance::{Instance, Transport};
 use crate::name::{self, Profile};
 use crate::pins::{self, Drift, Pin, PinPolicy, Pinned, Verdict};
 use crate::schema::Validator;
+use crate::tabs;
 
 /// An instance and its lists. Immutable: a refresh or a switch makes a new one that shares what did not change.
 #[derive(Debug, Clone)]
@@ -52,8 +53,40 @@ pub struct Tool {
     pub gone: bool,
     /// It is not what was approved.
     pub drift: Option<Box<Drift>>,
+    pub shown: Shown,
+    /// The definition without what changes all the time and is no news.
+    steady: Option<Raw>,
     validator: OnceLock<Option<Validator>>,
     hints: OnceLock<Hints>,
+}
+
+/// In which lists a tool stands. It can be called either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shown {
+    #[default]
+    Everywhere,
+    /// Only where everything is.
+    Together,
+    /// Only where its instance is alone.
+    Alone,
+    Never,
+}
+
+impl Shown {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Everywhere => "everywhere",
+            Self::Together => "together",
+            Self::Alone => "alone",
+            Self::Never => "never",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        [Self::Everywhere, Self::Together, Self::Alone, Self::Never]
+            .into_iter()
+            .find(|it| it.as_str() == word)
+    }
 }
 
 /// What a definition says about how its tool is called, read once.
@@ -98,6 +131,8 @@ impl Tool {
             permission: Permission::Allow,
             gone: false,
             drift: None,
+            shown: Shown::Everywhere,
+            steady: None,
             validator: OnceLock::new(),
             hints: OnceLock::new(),
         }
@@ -118,6 +153,8 @@ impl Tool {
             permission: self.permission,
             gone,
             drift: None,
+            shown: self.shown,
+            steady: self.steady.clone(),
             validator: OnceLock::new(),
             hints: OnceLock::new(),
         }
@@ -140,6 +177,14 @@ impl Tool {
     /// Whether nobody has approved anything under this name, so that it is not shown.
     fn is_hidden(&self) -> bool {
         self.drift.as_ref().is_some_and(|it| it.held && (it.before.is_none() || it.renamed_from.is_some()))
+    }
+
+    /// Whether a client would call it the same tool.
+    fn reads_like(&self, other: &Self) -> bool {
+        let steady = |it: &Self| it.steady.clone().unwrap_or_else(|| it.raw.clone());
+        self.shown == other.shown
+            && (self.raw == other.raw
+                || ((self.steady.is_some() || other.steady.is_some()) && steady(self) == steady(other)))
     }
 
     pub fn gone(self) -> Self {
@@ -243,7 +288,21 @@ impl Offer {
 
     /// Tools that the server has now, on or off, without those that nobody has approved.
     pub fn listed(&self) -> impl Iterator<Item = &Arc<Tool>> {
-        self.present().filter(|it| !it.is_hidden())
+        self.present().filter(|it| !it.is_hidden() && matches!(it.shown, Shown::Everywhere | Shown::Together))
+    }
+
+    /// The same where the instance is alone.
+    pub fn listed_alone(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.present().filter(|it| !it.is_hidden() && matches!(it.shown, Shown::Everywhere | Shown::Alone))
+    }
+
+    /// What can be called where everything is.
+    pub fn routed(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        let is_routed = |it: &Tool| match it.shown {
+            Shown::Everywhere | Shown::Together => true,
+            Shown::Alone | Shown::Never => it.name.starts_with(tabs::PREFIX),
+        };
+        self.present().filter(move |it| is_routed(it))
     }
 
     /// The same with all that are held back: their names exist, if only to be refused.
@@ -266,6 +325,9 @@ impl Offer {
     /// This offer with a fresh tool list. Known tools keep names and switches, new ones start on, missing ones are
     /// marked gone. `is_taken` says which public names other instances of the person hold.
     pub fn with_tools(&self, listed: &[Raw], is_taken: impl Fn(&str) -> bool, now: i64) -> Self {
+        if self.instance.is_tabs() {
+            return self.with_tab_tools(listed, now);
+        }
         let mut tools: Vec<Arc<Tool>> = self.tools.iter().map(unpinned).collect();
         let mut places: HashMap<String, usize> =
             tools.iter().enumerate().map(|(place, it)| (it.name.clone(), place)).collect();
@@ -372,6 +434,39 @@ impl Offer {
         }
     }
 
+    /// This offer with a fresh list of tab tools. Their names are given where tabs are known, and go with them; what
+    /// a person has said of one is kept.
+    fn with_tab_tools(&self, listed: &[Raw], now: i64) -> Self {
+        let mut before: HashMap<&str, &Arc<Tool>> =
+            self.tools.iter().map(|it| (it.name.as_str(), it)).collect();
+        let mut tools = Vec::with_capacity(listed.len());
+        for raw in listed {
+            let Ok(name) = usable(raw) else { continue };
+            let (raw, shown, steady) = read_listing(raw);
+            let old = before.remove(name.as_str());
+            if let Some(old) =
+                old.filter(|it| it.raw == raw && it.shown == shown && it.steady == steady && !it.gone)
+            {
+                tools.push(old.clone());
+                continue;
+            }
+            let names = if name.starts_with(tabs::PREFIX) {
+                (name.clone(), name.clone())
+            } else {
+                let encode = |profile| name::encode(profile, &self.instance.slug, &name);
+                (encode(Profile::Double), encode(Profile::Single))
+            };
+            let said =
+                old.map(|it| (it.enabled, it.permission)).or_else(|| self.settings.get(&name).copied());
+            let (enabled, permission) = said.unwrap_or((true, Permission::Allow));
+            tools.push(Arc::new(Tool { enabled, permission, shown, steady, ..Tool::new(name, names, raw) }));
+        }
+        let is_switched = |it: &Tool| !it.enabled || it.permission != Permission::Allow;
+        let gone = self.tools.iter().filter(|it| before.contains_key(it.name.as_str()) && is_switched(it));
+        tools.extend(gone.map(|it| Arc::new(it.with(it.raw.clone(), true))));
+        Self { tools, problems: Vec::new(), fetched_at: Some(now), ..self.clone() }
+    }
+
     /// This offer after the server has told everything about itself. A list that failed stays as it was.
     pub fn with_discovery(&self, found: &Discovery, is_taken: impl Fn(&str) -> bool, now: i64) -> Self {
         let mut offer = self.clone();
@@ -423,7 +518,7 @@ impl Offer {
         let same = |a: &Arc<Tool>, b: &Arc<Tool>| {
             Arc::ptr_eq(a, b)
                 || (a.name == b.name
-                    && a.raw == b.raw
+                    && a.reads_like(b)
                     && a.gone == b.gone
                     && a.enabled == b.enabled
                     && a.drift == b.drift
@@ -434,14 +529,20 @@ impl Offer {
 
     /// Whether the server lists the same tools, whatever is switched.
     pub fn lists_same_tools(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Arc<Tool>, &Arc<Tool>)| Arc::ptr_eq(a, b) || a.as_listed() == b.as_listed();
+        let same = |(a, b): (&Arc<Tool>, &Arc<Tool>)| match (&a.steady, &b.steady) {
+            _ if Arc::ptr_eq(a, b) => true,
+            (None, None) => a.as_listed() == b.as_listed(),
+            _ => a.reads_like(b) && a.gone == b.gone,
+        };
         self.tools.len() == other.tools.len() && self.tools.iter().zip(&other.tools).all(same)
     }
 
     /// Whether nothing but the age differs.
     pub fn same_as(&self, other: &Self) -> bool {
+        let is_same = |(a, b): (&Arc<Tool>, &Arc<Tool>)| Arc::ptr_eq(a, b) || a.raw == b.raw;
         Arc::ptr_eq(&self.instance, &other.instance)
             && self.same_tools(other)
+            && self.tools.iter().zip(&other.tools).all(is_same)
             && self.problems == other.problems
             && self.capabilities == other.capabilities
             && self.instructions == other.instructions
@@ -457,6 +558,22 @@ fn unpinned(tool: &Arc<Tool>) -> Arc<Tool> {
         Some(drift) if drift.moved_to.is_some() => Arc::new(tool.with(tool.raw.clone(), true)),
         Some(drift) => Arc::new(tool.with(drift.now.clone(), false)),
     }
+}
+
+/// A list entry of the tabs without what it says of itself, and that: where it is shown, and its steady definition.
+fn read_listing(raw: &Raw) -> (Raw, Shown, Option<Raw>) {
+    let meta = raw.get("_meta");
+    let Some(listing) = meta.as_ref().and_then(|it| it.get(tabs::KEY_LISTING)) else {
+        return (raw.clone(), Shown::Everywhere, None);
+    };
+    let shown = listing.get_text("shown").and_then(|it| Shown::parse(&it)).unwrap_or_default();
+    let meta = meta.map(|it| Edit::of(&it).remove(tabs::KEY_LISTING).done());
+    let raw = match meta {
+        Some(meta) if meta.members().next().is_some() => Edit::of(raw).set("_meta", meta).done(),
+        _ => Edit::of(raw).remove("_meta").done(),
+    };
+    let steady = listing.get_text("plain").map(|it| Edit::of(&raw).set_text("description", &it).done());
+    (raw, shown, steady)
 }
 
 /// The name of a list entry, or why it cannot be used.

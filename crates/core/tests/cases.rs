@@ -9,6 +9,7 @@ mod cases {
     pub(crate) mod prompt;
     pub(crate) mod schema;
     pub(crate) mod slug;
+    pub(crate) mod tabs;
     pub(crate) mod xml;
 }
 
@@ -30,6 +31,8 @@ const FILES: &[(&str, Run)] = &[
     ("prompt_section", cases::prompt::run),
     ("xml_tool_calls", cases::xml::run),
     ("slug_and_validation", cases::slug::run),
+    ("tabs_hub", cases::tabs::run),
+    ("tabs_wire", cases::tabs::run),
 ];
 
 /// Cases that need a hub, as `file id` lines: `crates/toolgrove/tests/cases` reads the same list and runs them.

@@ -206,6 +206,10 @@ impl<L: Links, G: Log> Hub<L, G> {
                     let hub = self.clone();
                     task::spawn("relist", async move { hub.relist(&offer.instance, kind).await });
                 }
+                News::Redescribed => {
+                    let hub = self.clone();
+                    task::spawn("redescribe", async move { hub.fetch_tools(&offer.instance).await });
+                }
                 News::ResourceUpdated { uri } => self.publish(&offer.instance, Change::Resource { uri }),
                 News::TaskChanged { id, params } => {
                     self.publish(&offer.instance, Change::Task { id, params });
@@ -245,6 +249,17 @@ impl<L: Links, G: Log> Hub<L, G> {
             }
         }
         self.publish(instance, Change::List(kind));
+    }
+
+    /// Takes the tools as they are now; whether a client hears of it depends on what is new.
+    async fn fetch_tools(self: &Arc<Self>, instance: &Arc<Instance>) {
+        let fetching = self.fetch_lock(instance.id);
+        let mut last = fetching.lock().await;
+        if let Ok(items) = self.links.list(instance, ListKind::Tools).await {
+            *last = Some(Instant::now());
+            let now = self.now();
+            self.change(instance.id, |old, is_taken| old.with_tools(&items, is_taken, now));
+        }
     }
 
     /// Replaces one offer, unless the instance was removed while its list was on the way.

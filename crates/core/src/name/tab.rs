@@ -28,6 +28,9 @@ pub fn domain_of(url: &str) -> String {
     let Ok(url) = Url::parse(url.trim()) else {
         return unknown();
     };
+    if url.scheme() == "file" {
+        return "file".to_owned();
+    }
     let local = match url.host() {
         Some(Host::Domain(host)) => host == "localhost",
         Some(Host::Ipv4(ip)) => ip == std::net::Ipv4Addr::LOCALHOST,
@@ -51,7 +54,7 @@ mod tests {
             ("https://Example.COM:8443/x", "example.com"),
             ("https://localhost", "localhost:443"),
             ("http://127.0.0.1:8080/x", "localhost:8080"),
-            ("file:///home/me/x.html", "unknown"),
+            ("file:///home/me/x.html", "file"),
             ("about:blank", "unknown"),
         ];
         for (url, domain) in cases {
