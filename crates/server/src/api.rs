@@ -18,6 +18,7 @@ pub mod registry;
 pub mod seen;
 pub mod servers;
 pub mod status;
+pub mod tabs;
 pub mod text;
 pub mod tokens;
 pub mod workspaces;

@@ -107,6 +107,8 @@ impl Gate {
             return Err(Error::AuthOrigin);
         }
         match headers.get(header::ORIGIN) {
+            // The door of the extension, which has an origin of its own, looks for itself.
+            _ if request.uri().path() == "/tabs" => Ok(()),
             None => Ok(()),
             Some(origin) => {
                 let origin = origin.to_str().ok().and_then(|it| it.split_once("://"));

@@ -14,6 +14,7 @@ mod page;
 mod plain;
 mod problem;
 pub mod registry;
+pub mod tabs;
 pub mod types;
 mod ui;
 mod workspace;
@@ -52,6 +53,8 @@ pub struct App {
     pub sessions: mcp::session::Sessions,
     pub streams: mcp::sse::Streams,
     pub lot: mcp::park::Lot,
+    /// Where browsers connect.
+    pub tabs: tabs::Door,
     /// What people hear at once.
     pub live: Arc<live::Live>,
     /// The registry as people last saw it.
@@ -117,6 +120,11 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/api/calls/stats", get(api::calls::stats))
         .route("/api/calls/{id}", get(api::calls::one))
         .route("/api/events", get(api::events::stream))
+        .route("/api/tabs", get(api::tabs::list))
+        .route("/api/tabs/log", get(api::tabs::log))
+        .route("/api/tabs/pair", post(api::tabs::pair))
+        .route("/api/tabs/browsers/{id}", delete(api::tabs::forget_browser))
+        .route("/api/tabs/tools/{id}", post(api::tabs::remember).delete(api::tabs::forget))
         .route("/api/mcp/registry", get(api::registry::list))
         .route("/api/mcp/meta/{id}", get(api::registry::meta))
         .route("/api/mcp/import", post(api::text::import))
@@ -189,6 +197,7 @@ pub fn app(state: Arc<App>) -> Router {
     let pages = pages.merge(open_pages).layer(from_fn_with_state(state.clone(), connect::on_own_host));
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
+        .route("/tabs", get(tabs::open))
         .route("/oauth/client.json", get(connect::document))
         .merge(known)
         .merge(pages)

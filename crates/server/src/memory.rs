@@ -170,6 +170,10 @@ async fn write(store: &Store, live: &Live, job: Job) {
 }
 
 async fn write_offer(store: &Store, offer: &Offer) -> Result<(), StoreError> {
+    // What tabs offer is known by the tab hub, which keeps what should be kept.
+    if offer.instance.is_tabs() {
+        return Ok(());
+    }
     let id = offer.instance.id;
     let Some(fetched_at) = offer.fetched_at else { return Ok(()) };
     let rows: Vec<ToolRow> = offer

@@ -13,7 +13,7 @@ use ts_rs::{Config, TS};
 
 use crate::api::{
     account, auth_configs, calls, connect, instances, oauth, people, preview, registry, seen, servers,
-    status, tokens, workspaces,
+    status, tabs, tokens, workspaces,
 };
 use crate::live::LiveEvent;
 use crate::registry::auth::NamedValue;
@@ -62,6 +62,14 @@ pub fn typescript() -> String {
         tokens::Grant,
         tokens::Made,
         account::Browser,
+        tabs::TabsView,
+        tabs::PairedBrowser,
+        tabs::OpenTab,
+        tabs::TabTool,
+        tabs::RememberedTool,
+        tabs::RelayState,
+        tabs::Pairing,
+        tabs::TabLogLine,
         servers::Server,
         instances::Instance,
         instances::Tool,

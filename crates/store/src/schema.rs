@@ -16,6 +16,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0005_call_details.sql"),
     include_str!("../migrations/0007_clients.sql"),
     include_str!("../migrations/0008_bundles.sql"),
+    include_str!("../migrations/0009_tabs.sql"),
 ];
 
 /// Brings the database to the version after `steps`. A newer one is refused.

@@ -43,6 +43,7 @@ pub(crate) const SEALED: &[Sealed] = &[
     part("oauth_tokens", "refresh_enc", &["instance_id"], "refresh"),
     // The same token on its way: it comes back to its column as it is.
     part("oauth_tokens", "taken_enc", &["instance_id"], "refresh"),
+    sealed("pairings", "token_enc", &["profile_id"]),
 ];
 
 /// What became of a rotation.

@@ -28,5 +28,6 @@ mod seal_keys;
 mod sealed;
 mod secrets;
 mod servers;
+mod tabs;
 mod tools;
 mod upgrade;

@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// Servers as you use them, with slug and credentials
     #[command(subcommand)]
     Instance(Instance),
+    /// Tools of the pages that are open in your browser
+    #[command(subcommand)]
+    Tabs(Tabs),
     /// What programs show to be let in
     #[command(subcommand)]
     Token(Token),
@@ -266,6 +269,28 @@ impl Auth {
 pub(crate) enum Key {
     /// Make a new key and seal every stored secret with it; a running hub goes on meanwhile
     Rotate,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tabs {
+    /// Make the hub known to the browsers on this machine, and say how to load the extension
+    Install(TabsInstall),
+    /// List browsers, their tabs, and the tools that are remembered
+    List,
+    /// Make a code that pairs one browser
+    Pair,
+    /// Forget a browser, a remembered tool, or all tools of a domain
+    Forget {
+        /// A browser's name or id, a tool's name, or a domain
+        what: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TabsInstall {
+    /// The user data folder of a browser that is not in a usual place; repeatable
+    #[arg(long = "user-data-dir", value_name = "DIR")]
+    pub(crate) user_data_dirs: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

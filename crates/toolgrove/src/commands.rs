@@ -16,6 +16,7 @@ mod prompt;
 mod serve;
 mod server;
 mod stdio;
+mod tabs;
 mod token;
 mod tools;
 
@@ -40,6 +41,7 @@ pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> R
         Command::Bundle(args) => bundle::run(args, paths, printer).await,
         Command::Pins(args) => pins::run(args, paths, printer).await,
         Command::Connect(args) => connect::run(&args, paths, printer).await,
+        Command::Tabs(args) => tabs::run(args, paths, printer).await,
         Command::Token(args) => token::run(args, paths, printer).await,
         Command::Login(args) => login::run(args, paths, printer).await,
         Command::Key(args) => key::run(args, paths, printer).await,

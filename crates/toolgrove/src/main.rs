@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod declared;
 mod demo;
+mod endpoint;
 mod failure;
 mod forward;
 mod given;
@@ -37,6 +38,11 @@ fn main() -> ExitCode {
         }
         Some(it) if it == demo::SERVER => return demo::run(&argv.collect::<Vec<OsString>>()),
         _ => {}
+    }
+    // A browser names the extension that asks.
+    let first = std::env::args_os().nth(1).and_then(|it| it.into_string().ok());
+    if let Some(origin) = first.filter(|it| it.starts_with("chrome-extension://")) {
+        return endpoint::answer_browser(&origin);
     }
     let args = match Args::try_parse() {
         Ok(args) => args,

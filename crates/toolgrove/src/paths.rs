@@ -36,6 +36,11 @@ impl Paths {
         self.data.join("key")
     }
 
+    /// Where browsers on this machine find the hub.
+    pub(crate) fn endpoint(&self) -> PathBuf {
+        self.data.join("tabs.json")
+    }
+
     pub(crate) fn lock(&self) -> PathBuf {
         self.data.join("hub.lock")
     }

@@ -19,6 +19,7 @@ use toolgrove_core::{Config, Error, Secret, meter, task};
 use toolgrove_server::bundles::Bundles;
 use toolgrove_server::connect::{Keyring, Replicas};
 use toolgrove_server::live::{self, Live};
+use toolgrove_server::tabs::Door;
 use toolgrove_server::{App, Gate, Memory};
 use toolgrove_store::{SecretBox, Store};
 use toolgrove_upstream::{IDLE, Pool, PoolOptions, ShepherdCommand};
@@ -86,6 +87,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     };
     let program = std::env::current_exe().map_err(|error| Failure::io("cannot find this program", &error))?;
     let (reports, heard) = mpsc::unbounded_channel();
+    let tabs = Door::new(&config, reports.clone(), now);
     let version = env!("CARGO_PKG_VERSION");
     let body_limit = usize::try_from(config.limits.body_mb).unwrap_or(usize::MAX).saturating_mul(1024 * 1024);
     let replicas = if config.mode == Mode::Cluster { Replicas::Several } else { Replicas::Alone };
@@ -100,6 +102,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         now,
         guard: Guard::of(&config),
     });
+    pool.keep_tabs(tabs.hub.clone());
     let live = Arc::<Live>::default();
     let memory = Memory::start(&store, live.clone());
     let hub = Arc::new(Hub::new(pool, memory, now, config.capabilities));
@@ -109,6 +112,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         hub,
         gate,
         keyring,
+        tabs,
         sessions: toolgrove_server::mcp::session::Sessions::default(),
         streams: toolgrove_server::mcp::sse::Streams::default(),
         lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),
@@ -123,6 +127,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         config,
     });
     app.load().await?;
+    app.start_tabs().await?;
     live::start(&app);
     declared::sync(&app, paths, &app.config.servers).await?;
     Ok(Started { app, lock })

@@ -12,6 +12,7 @@ use toolgrove_core::redact::redact;
 
 use crate::log_tail::LogTail;
 use crate::pool::PoolOptions;
+use crate::tabs::Tabs;
 use crate::web::Dial;
 use crate::web::fetch::Fetch;
 
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     pub(crate) dial: Arc<Dial>,
     pub(crate) fetch: Fetch,
     pub(crate) tail: Arc<LogTail>,
+    /// The tabs of everybody, where browsers may connect.
+    pub(crate) tabs: Option<Arc<Tabs>>,
     /// How many change feeds are live.
     pub(crate) feeds: AtomicUsize,
     /// Whether the server asks questions beside its calls' streams.
@@ -44,6 +47,7 @@ impl Context {
             dial: self.dial.clone(),
             fetch: self.fetch.clone(),
             tail: Arc::default(),
+            tabs: self.tabs.clone(),
             feeds: AtomicUsize::new(0),
             beside: AtomicBool::new(false),
             passing: true,
@@ -165,6 +169,7 @@ pub(crate) mod tests {
             fetch: Fetch::new(dial.clone(), "t/1"),
             dial,
             tail: Arc::default(),
+            tabs: None,
             feeds: AtomicUsize::new(0),
             beside: AtomicBool::new(false),
             passing: false,

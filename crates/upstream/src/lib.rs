@@ -19,7 +19,9 @@ pub mod oauth;
 mod pool;
 pub mod shepherd;
 mod speech;
+mod tabs;
 mod web;
 
 pub use pool::{IDLE, Pool, PoolOptions, ShepherdCommand};
+pub use tabs::{Browsers, Connection, Tabs, ToBrowser};
 pub use web::fetch::{Fetch, Fetched, Unfetched};

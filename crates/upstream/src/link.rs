@@ -256,7 +256,7 @@ impl Link {
             Kind::Stdio(stdio) => stdio.lines.mux.ask(&self.session.speech, ask).await,
             Kind::Unix(socket) => socket.lines.mux.ask(&self.session.speech, ask).await,
             Kind::Sse(sse) => sse.mux.ask(&self.session.speech, ask).await,
-            Kind::Builtin(_) => builtin::answer(ask),
+            Kind::Builtin(builtin) => builtin.ask(ask).await,
         };
         answer.map_err(|failure| match failure {
             Failure::Refused { status, error }

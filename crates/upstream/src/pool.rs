@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -34,6 +34,7 @@ use crate::link::HUB_CHAT;
 use crate::lists;
 use crate::log_tail::LogTail;
 use crate::oauth::Tokens;
+use crate::tabs::Tabs;
 use crate::web::Dial;
 use crate::web::fetch::Fetch;
 
@@ -81,6 +82,7 @@ struct Inner {
     watched: Mutex<HashMap<Uuid, Arc<Watched>>>,
     /// Whether idle links are being looked for; not before there is one.
     swept: AtomicBool,
+    tabs: OnceLock<Arc<Tabs>>,
 }
 
 impl Pool {
@@ -95,7 +97,13 @@ impl Pool {
             tails: Mutex::default(),
             watched: Mutex::default(),
             swept: AtomicBool::new(false),
+            tabs: OnceLock::new(),
         }))
+    }
+
+    /// From now on the instances of tabs have these. Done once.
+    pub fn keep_tabs(&self, tabs: Arc<Tabs>) {
+        let _ = self.0.tabs.set(tabs);
     }
 
     /// The way out for everything that is no call.
@@ -153,6 +161,7 @@ impl Pool {
                 dial: self.0.dial.clone(),
                 fetch: self.0.fetch.within(&instance.hosts),
                 tail: self.tail(instance.id),
+                tabs: self.0.tabs.get().cloned(),
                 feeds: 0.into(),
                 beside: false.into(),
                 passing: false,

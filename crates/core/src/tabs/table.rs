@@ -123,7 +123,8 @@ pub struct CachedRow {
     pub origin: String,
     pub name: String,
     pub public_name: String,
-    pub raw: Raw,
+    /// The definition, as JSON.
+    pub raw: String,
     pub url: Option<String>,
 }
 
@@ -308,7 +309,8 @@ impl Table {
             self.tabs.insert(key, tab);
         }
         for row in cached {
-            match PageTool::read(&row.raw) {
+            let tool = Raw::parse(row.raw).map_err(|it| it.to_string()).and_then(|it| PageTool::read(&it));
+            match tool {
                 Ok(tool) => {
                     self.names.restore(&row.origin, &row.name, &row.public_name);
                     self.names.origin(&row.domain, &row.origin, &row.name);
@@ -341,7 +343,7 @@ impl Table {
             origin: origin.clone(),
             name: name.clone(),
             public_name: self.origin_name(origin, name).unwrap_or_default(),
-            raw: it.tool.raw.clone(),
+            raw: it.tool.raw.as_str().to_owned(),
             url: it.url.clone(),
         });
         (tabs.collect(), cached.collect())

@@ -674,7 +674,7 @@ async fn prune(world: World) -> Ran {
         origin: "https://example.com".into(),
         name: "getCart".into(),
         public_name: CART.into(),
-        raw: Raw::of(&cached("getCart")),
+        raw: cached("getCart").to_string(),
         url: Some(SHOP.into()),
     };
     world.hub.restore(

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep};
 use toolgrove_core::Error;
 use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
 use toolgrove_core::event::{Event, Events, ListKind};
+use toolgrove_core::tabs;
 use toolgrove_wire::capability::TASKS;
 use toolgrove_wire::envelope::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use toolgrove_wire::legacy::{self, Version};
@@ -388,15 +389,24 @@ fn missing_resource(method: Method, era: ClientEra, mut failure: Failure) -> Fai
 
 /// What the hub, or one instance behind it, can do.
 pub fn capabilities(app: &App, client: &Client) -> Result<Raw, Failure> {
-    let all = json!({
+    let mut all = json!({
         "tools": { "listChanged": true },
         "prompts": { "listChanged": true },
         "resources": { "listChanged": true, "subscribe": true },
         "completions": {},
         "logging": {},
     });
-    let View::One { slug } = &client.view else { return Ok(Raw::of(&all)) };
     let catalog = app.hub.catalog(&client.caller);
+    let View::One { slug } = &client.view else {
+        if catalog.tabs().is_some() {
+            let browser = app.tabs.hub.capability(client.caller.person);
+            match client.era {
+                ClientEra::Modern => all["extensions"] = json!({ tabs::CAPABILITY: browser }),
+                ClientEra::Legacy(_) => all["browser"] = browser,
+            }
+        }
+        return Ok(Raw::of(&all));
+    };
     let offer = catalog.require(slug).map_err(|it| Failure::of(&it, &client.view))?;
     let serde_json::Value::Object(all) = all else { return Ok(Raw::empty_object()) };
     let mut own: serde_json::Map<_, _> =

@@ -67,6 +67,7 @@ pub(super) async fn hub(store: &str) -> (Arc<App>, mpsc::UnboundedReceiver<Repor
         live: Arc::default(),
         shelf: crate::api::registry::Shelf::default(),
         bundles: crate::bundles::Bundles::new(std::path::Path::new("/nonexistent"), None),
+        tabs: crate::tabs::Door::new(&config, mpsc::unbounded_channel().0, now),
         lot: Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
         server_info: Raw::empty_object(),
         metrics: PrometheusBuilder::new().build_recorder().handle(),

@@ -43,6 +43,9 @@ const CONNECTION: fn(&World) -> Vec<String> = |it| vec![it.connection.to_string(
 const BUNDLE: fn(&World) -> Vec<String> = |_| vec![MARK.into()];
 const CALL: fn(&World) -> Vec<String> = |it| vec![it.call.to_string()];
 const TOKEN: fn(&World) -> Vec<String> = |it| vec![it.token.to_string()];
+const PAIRED: fn(&World) -> Vec<String> = |_| vec![format!("{MARK}-profile")];
+const TAB_TOOL: fn(&World) -> Vec<String> = |_| vec![format!("website_tool_{MARK}_com_tab1_getCart")];
+const REMEMBERED: fn(&World) -> Vec<String> = |_| vec![format!("website_tool_{MARK}_com_getCart")];
 const BROWSER: fn(&World) -> Vec<String> = |it| vec![it.browser.to_string()];
 
 #[rustfmt::skip]
@@ -79,6 +82,13 @@ const ROWS: &[Row] = &[
     Row("get", "/api/sessions", "", People),
     Row("delete", "/api/sessions/{id}", "", Theirs(BROWSER)),
     Row("post", "/api/password", r#"{"current":"x","new":"y"}"#, People),
+    Row("get", "/tabs", "", Door),
+    Row("get", "/api/tabs", "", Own),
+    Row("get", "/api/tabs/log", "", Own),
+    Row("post", "/api/tabs/pair", "", People),
+    Row("delete", "/api/tabs/browsers/{id}", "", Theirs(PAIRED)),
+    Row("post", "/api/tabs/tools/{id}", "", Theirs(TAB_TOOL)),
+    Row("delete", "/api/tabs/tools/{id}", "", Theirs(REMEMBERED)),
     Row("get", "/api/calls", "", Own),
     Row("get", "/api/calls/stats", "", Own),
     Row("get", "/api/calls/{id}", "", Theirs(CALL)),

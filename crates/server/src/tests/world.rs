@@ -119,6 +119,7 @@ async fn app() -> Arc<App> {
         keyring: Keyring::new(store.clone(), now, Replicas::Alone),
         sessions: crate::mcp::session::Sessions::default(),
         streams: crate::mcp::sse::Streams::default(),
+        tabs: crate::tabs::Door::new(&config, mpsc::unbounded_channel().0, now),
         lot: crate::mcp::park::Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
         server_info: Raw::empty_object(),
         metrics: PrometheusBuilder::new().build_recorder().handle(),

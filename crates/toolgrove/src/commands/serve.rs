@@ -1,6 +1,7 @@
 //! `toolgrove serve`: the hub, until Ctrl-C.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -16,13 +17,16 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use toolgrove_core::config::Mode;
+use toolgrove_core::tabs::relay::PORTS;
 use toolgrove_core::{Config, task};
+use toolgrove_server::tabs::relay;
 use toolgrove_server::{App, Welcome, bundles};
 
 use super::Stop;
 use crate::args::Serve;
 use crate::declared::{self, Stamp};
 use crate::demo;
+use crate::endpoint;
 use crate::failure::{Exit, Failure, reason};
 use crate::lock::{self, Owner, Place};
 use crate::paths::Paths;
@@ -53,6 +57,7 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
     hub.lock.announce(&place).map_err(|error| Failure::io("cannot say where the hub is", &error))?;
 
     let (stop, app) = (CancellationToken::new(), hub.app.clone());
+    open_to_browsers(&app, paths, address, &stop).await?;
     let doors = toolgrove_server::app(app.clone()).layer(from_fn_with_state(stop.clone(), end_streams));
     let http = task::spawn("http", serve_http(listener, doors.clone(), stop.clone()));
     let socket = task::spawn("socket", socket.serve(app.clone(), doors, stop.clone()));
@@ -83,6 +88,42 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
         () = leave => Ok(Exit::Done),
         () = signals.told() => Ok(Exit::Interrupted),
     }
+}
+
+/// Lets the browsers of this machine find a hub that is one person's, and pages that embed the relay if that is wanted.
+async fn open_to_browsers(
+    app: &Arc<App>,
+    paths: &Paths,
+    address: SocketAddr,
+    stop: &CancellationToken,
+) -> Result<(), Failure> {
+    if app.gate.solo().is_none() {
+        return Ok(());
+    }
+    app.tabs.trust(endpoint::write(paths, address.port())?);
+    if !app.config.tabs.relay {
+        return Ok(());
+    }
+    let listener = match relay::bind().await {
+        Ok(listener) => listener,
+        Err(problem) => {
+            tracing::warn!("pages cannot connect: {problem}");
+            let _ = app.tabs.relay.set(Err(problem));
+            return Ok(());
+        }
+    };
+    let port = listener.local_addr().map_or(0, |it| it.port());
+    let _ = app.tabs.relay.set(Ok(port));
+    if port != *PORTS.start() {
+        tracing::warn!("port {} is taken, perhaps by a relay; pages may attach to that", PORTS.start());
+    }
+    if let Some(home) = std::env::home_dir()
+        && let Err(error) = relay::note(&home, port, app.hub.now())
+    {
+        tracing::warn!(%error, "the relay's port could not be noted");
+    }
+    task::spawn("relay", relay::serve(app.clone(), listener, stop.clone()));
+    Ok(())
 }
 
 /// What was typed goes over what the file says.

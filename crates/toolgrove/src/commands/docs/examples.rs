@@ -12,7 +12,10 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         None => Error::ToolName { tool: "mcp_weather".into() },
         Some(Error::ToolName { .. }) => Error::UnknownTool { tool: tool() },
         Some(Error::UnknownTool { .. }) => Error::ToolOff { tool: tool() },
-        Some(Error::ToolOff { .. }) => Error::UnknownPrompt { prompt: "mcp__weather__report".into() },
+        Some(Error::ToolOff { .. }) => {
+            Error::TabNone { tool: "website_tool_example_com_tab1_getCart".into(), reason: None }
+        }
+        Some(Error::TabNone { .. }) => Error::UnknownPrompt { prompt: "mcp__weather__report".into() },
         Some(Error::UnknownPrompt { .. }) => {
             Error::UnknownResource { uri: "mcp+weather:file:///today".into() }
         }
