@@ -19,7 +19,7 @@ use crate::event::{ListKind, News, Report};
 use crate::{meter, task};
 
 /// A first change is gathered for this long.
-const FIRST: Duration = Duration::from_millis(25);
+const FIRST: Duration = Duration::from_millis(10);
 /// Changes that follow are told no more often than this.
 const DEBOUNCE: Duration = Duration::from_millis(500);
 

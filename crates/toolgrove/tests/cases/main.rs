@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../support/browser.rs"]
+mod browser;
 mod http;
 #[path = "../support/hub.rs"]
 mod hub;
@@ -14,6 +16,7 @@ mod oauth;
 #[path = "../support/provider.rs"]
 mod provider;
 mod proxy;
+mod tabs;
 #[path = "../team/team.rs"]
 #[allow(dead_code, reason = "the cases need a part of it")]
 mod team;
@@ -57,6 +60,8 @@ fn main() {
         ("naming", import::NAMING, false),
         ("json_import", import::SCENARIOS, false),
         ("slug_and_validation", import::SLUGS, false),
+        ("tabs_hub", tabs::SCENARIOS, false),
+        ("tabs_wire", tabs::WIRE, false),
     ] {
         let cases = match read(file) {
             Ok(cases) => cases,
