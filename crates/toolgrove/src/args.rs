@@ -549,6 +549,8 @@ pub(crate) enum Page {
     Types,
     Manifest,
     Collection,
+    TabTypes,
+    TabSchema,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -71,6 +71,7 @@ pub(crate) const OWN_CODES: &[(&str, &str)] = &[
     ("hub.gone", "the hub went away"),
     ("hub.none", "there is no running hub to follow"),
     ("hub.mode", "mode `cluster` is not there yet"),
+    ("tabs.no-browser", "no browser was found that takes the extension"),
     ("instance.tool-unknown", "`weather` has no tool called `forcast`"),
 ];
 

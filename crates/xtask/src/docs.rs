@@ -7,8 +7,8 @@ use crate::tree;
 
 /// What `toolgrove __docs PAGE` can print.
 const PAGES: [&str; 5] = ["errors", "config", "cli", "manifest", "collection"];
-/// The API's answers, for the UI.
-const TYPES: &str = "types";
+/// The API's answers, for the UI, and the messages of tabs, for the extension.
+const TYPES: [&str; 3] = ["types", "tab-types", "tab-schema"];
 
 pub(crate) async fn run() -> Result<()> {
     tree::build().await?;
@@ -20,7 +20,10 @@ pub(crate) async fn run() -> Result<()> {
 
 pub(crate) async fn types() -> Result<()> {
     tree::build().await?;
-    write(TYPES).await
+    for page in TYPES {
+        write(page).await?;
+    }
+    Ok(())
 }
 
 async fn write(page: &str) -> Result<()> {
@@ -34,8 +37,8 @@ async fn write(page: &str) -> Result<()> {
 /// What is not as the binary would write it.
 pub(crate) async fn stale() -> Vec<String> {
     let mut stale = Vec::new();
-    for page in PAGES.into_iter().chain([TYPES]) {
-        let (file, command) = (file(page), if page == TYPES { "types" } else { "docs" });
+    for page in PAGES.into_iter().chain(TYPES) {
+        let (file, command) = (file(page), if TYPES.contains(&page) { "types" } else { "docs" });
         match print(page).await {
             Err(error) => {
                 stale.push(format!("{file}: {}", format!("{error:#}").lines().next().unwrap_or_default()));
@@ -49,8 +52,10 @@ pub(crate) async fn stale() -> Vec<String> {
 
 fn file(page: &str) -> String {
     match page {
-        TYPES => "ui/src/api/types.gen.ts".into(),
+        "types" => "ui/src/api/types.gen.ts".into(),
         "manifest" | "collection" => format!("docs/schemas/{page}.schema.json"),
+        "tab-types" => "docs/schemas/tabs.ts".into(),
+        "tab-schema" => "docs/schemas/tabs.schema.json".into(),
         page => format!("docs/{page}.md"),
     }
 }

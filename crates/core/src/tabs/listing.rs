@@ -91,22 +91,13 @@ impl Table {
         }
         for ((origin, name), best) in origins {
             let Some(public) = self.origin_name(origin, name) else { continue };
-            match best.and_then(|it| Some((it.1, it.1.tool(name)?))) {
-                Some((tab, tool)) => {
-                    let (marked, plain) = &prefixes[tab.domain.as_str()];
-                    entries.push(described(
-                        Entry::new(&public, Shown::Never, &tool.raw),
-                        tool,
-                        marked,
-                        plain,
-                    ));
-                }
-                None => {
-                    let cached = &self.cached[&(origin.to_owned(), name.to_owned())];
-                    let prefix = format!("[{}]", cached.domain);
-                    let entry = Entry::new(&public, Shown::Together, &cached.tool.raw);
-                    entries.push(described(entry, &cached.tool, &prefix, &prefix));
-                }
+            if let Some((tab, tool)) = best.and_then(|it| Some((it.1, it.1.tool(name)?))) {
+                let (marked, plain) = &prefixes[tab.domain.as_str()];
+                entries.push(described(Entry::new(&public, Shown::Never, &tool.raw), tool, marked, plain));
+            } else if let Some(cached) = self.cached.get(&(origin.to_owned(), name.to_owned())) {
+                let prefix = format!("[{}]", cached.domain);
+                let entry = Entry::new(&public, Shown::Together, &cached.tool.raw);
+                entries.push(described(entry, &cached.tool, &prefix, &prefix));
             }
         }
         entries.extend(self.relay_entries());

@@ -79,13 +79,11 @@ fn read_tool(tool: &Raw) -> Result<Option<Raw>, String> {
         tracing::info!(target: "tabs", tool = name, "a tool that only runs as a task was left out");
         return Ok(None);
     }
-    match tool.get("inputSchema") {
-        Some(_) => Ok(Some(tool.clone())),
-        None => {
-            let schema = Raw::of(&json!({ "type": "object", "properties": {} }));
-            Ok(Some(Edit::of(tool).set("inputSchema", schema).done()))
-        }
+    if tool.get("inputSchema").is_some() {
+        return Ok(Some(tool.clone()));
     }
+    let schema = Raw::of(&json!({ "type": "object", "properties": {} }));
+    Ok(Some(Edit::of(tool).set("inputSchema", schema).done()))
 }
 
 /// The first word of the hub.

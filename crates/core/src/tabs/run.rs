@@ -319,25 +319,23 @@ impl<T: TabTransport> TabHub<T> {
         params: Raw,
         reply: oneshot::Sender<Result<Raw, RpcError>>,
     ) {
-        let running = match request {
-            Some(request) => self.run_of(&tab.browser, request).filter(|it| it.key == *tab),
-            None => {
-                let running = lock(&self.running);
-                let mut of_tab = running.values().filter(|it| it.key == *tab);
-                of_tab.next().filter(|_| of_tab.next().is_none()).cloned()
-            }
+        let running = if let Some(request) = request {
+            self.run_of(&tab.browser, request).filter(|it| it.key == *tab)
+        } else {
+            let running = lock(&self.running);
+            let mut of_tab = running.values().filter(|it| it.key == *tab);
+            of_tab.next().filter(|_| of_tab.next().is_none()).cloned()
         };
         let Some(running) = running else {
             let _ = reply.send(Err(RpcError::new(INVALID_REQUEST, "no call is running in this tab")));
             return;
         };
         let params = Edit::of(&params).remove("extensions").remove("_meta").done();
-        let params = match params.get("requestedSchema") {
-            Some(_) => params,
-            None => {
-                let nothing = Raw::of(&json!({ "type": "object", "properties": {} }));
-                Edit::of(&params).set("requestedSchema", nothing).done()
-            }
+        let params = if params.get("requestedSchema").is_some() {
+            params
+        } else {
+            let nothing = Raw::of(&json!({ "type": "object", "properties": {} }));
+            Edit::of(&params).set("requestedSchema", nothing).done()
         };
         if !Question::Elicit.fits(&params, running.abilities) {
             let _ = reply.send(Ok(cancelled()));

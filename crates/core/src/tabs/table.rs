@@ -506,7 +506,7 @@ impl Table {
             .filter(|(it, tab)| *it != key && sanitize(&tab.domain) == domain)
             .map(|it| it.1.slot)
             .collect();
-        (1..).find(|it| !taken.contains(it)).unwrap_or(u32::MAX)
+        (1..=u32::MAX).find(|it| !taken.contains(it)).unwrap_or(u32::MAX)
     }
 
     fn deactivate(&mut self, browser: &Arc<str>, window: Option<i64>) {

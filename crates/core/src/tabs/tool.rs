@@ -15,6 +15,7 @@ pub(super) const KEY_UNTRUSTED: &str = "dev.toolgrove/untrusted";
 
 /// A tool as its page offered it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an annotation of its own")]
 pub struct PageTool {
     /// The page's own name for it.
     pub name: String,

@@ -91,7 +91,7 @@ fn cached(name: &str) -> Value {
 }
 
 fn raws(tools: &Value) -> Vec<Raw> {
-    tools.as_array().map(|it| it.iter().map(|it| Raw::of(it)).collect()).unwrap_or_default()
+    tools.as_array().map(|it| it.iter().map(Raw::of).collect()).unwrap_or_default()
 }
 
 impl World {

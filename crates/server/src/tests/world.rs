@@ -17,6 +17,7 @@ use toolgrove_core::call::{Caller, Role, View};
 use toolgrove_core::hub::{Hub, Log};
 use toolgrove_core::instance::{HttpReach, Transport};
 use toolgrove_core::net::Guard;
+use toolgrove_core::tabs::{BrowserKind, Registration, TabKey};
 use toolgrove_core::{CallEnd, CallRecord, Config, Secret};
 use toolgrove_store::{
     Arrived, AuthConfigRow, BundleRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow, PendingRow,
@@ -163,6 +164,7 @@ impl World {
         let config = AuthConfigRow::new(server, "header", MARK, json!([{ "in": "header", "key": MARK }]));
         store.add_auth_config(&config).await.unwrap();
         let (auth_config, (connection, code)) = (config.id, let_in(store, owner).await);
+        browse(&app, owner).await;
         let caller = Arc::new(Caller::person(owner, Role::Member, app.config.names));
         let open = |view| app.sessions.open(&caller, view, Version::LATEST, Abilities::NONE, None).id.clone();
         let (session, session_of_one) = (open(View::All), open(View::One { slug: MARK.into() }));
@@ -235,6 +237,24 @@ fn request(who: Who, method: Method, path: &str, headers: &[(&str, &str)], body:
         request = request.header(*name, *value);
     }
     request.body(Body::from(body)).unwrap()
+}
+
+/// A browser of the owner's with a tab, whose tool is remembered.
+async fn browse(app: &Arc<App>, owner: Uuid) {
+    let profile = format!("{MARK}-profile");
+    app.store.put_pairing(&profile, owner, &Secret::new(MARK), MARK).await.unwrap();
+    app.give_builtins().await.unwrap();
+    let tool =
+        json!({ "name": "getCart", "inputSchema": { "type": "object" }, "annotations": { "cache": true } });
+    let registration = Registration {
+        url: Some(format!("https://{MARK}.com")),
+        tools: vec![Raw::of(&tool)],
+        ..Registration::default()
+    };
+    app.tabs.hub.with(owner, |table| {
+        table.connect(&profile.as_str().into(), BrowserKind::Extension, MARK, now());
+        table.register(&TabKey { browser: profile.into(), tab: 1 }, registration, now());
+    });
 }
 
 /// A private server of the owner with an instance and a tool.

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use toolgrove_bundle::manifest::schema;
 use toolgrove_core::Error;
 use toolgrove_core::config::KEYS;
+use toolgrove_core::tabs::wire;
 
 use crate::args::{Args, Page};
 use crate::failure::OWN_CODES;
@@ -22,6 +23,8 @@ pub(super) fn page(page: Page) -> String {
         Page::Manifest => format!("{:#}\n", schema::manifest()),
         Page::Collection => format!("{:#}\n", schema::collection()),
         Page::Types => toolgrove_server::types::typescript(),
+        Page::TabTypes => wire::typescript(),
+        Page::TabSchema => format!("{:#}\n", wire::json_schema()),
     }
 }
 

@@ -151,7 +151,7 @@ async fn list(api: &Api, printer: &Printer) -> Result<Exit, Failure> {
 
 async fn pair(api: &Api, printer: &Printer) -> Result<Exit, Failure> {
     if !api.is_running() {
-        return Err(Failure::new("hub.not-running", "no hub is running that a browser could be paired with")
+        return Err(Failure::new("hub.none", "there is no running hub that a browser could be paired with")
             .hint("start one with `toolgrove serve`"));
     }
     let answer = api.post("/api/tabs/pair", &Value::Null).await?;

@@ -117,7 +117,9 @@ async fn origin_missing(case: Case) {
 async fn malformed(_: Case) {
     let hub = Hub::start().await;
     let mut browser = Browser::connect(&hub).await;
-    for text in ["not json", "[]", "7", r#"{"type":"dance"}"#, r#"{"jsonrpc":"2.0","method":"browser/dance"}"#] {
+    for text in
+        ["not json", "[]", "7", r#"{"type":"dance"}"#, r#"{"jsonrpc":"2.0","method":"browser/dance"}"#]
+    {
         futures::SinkExt::send(&mut browser.socket, Message::text(text)).await.unwrap();
     }
     browser.notify("browser/registerTools", json!({ "tools": "none" })).await;
@@ -155,7 +157,12 @@ async fn both_eras(_: Case) {
         let legacy = hub.legacy("/mcp").await;
         assert_eq!(legacy.initialized["capabilities"]["browser"]["multiTabSupport"], true);
         let listed = legacy.request("tools/list", json!({})).await;
-        let names: Vec<_> = listed["result"]["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+        let names: Vec<_> = listed["result"]["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["name"].as_str().unwrap())
+            .collect();
         assert!(names.contains(&CART), "{names:?}");
         let legacy = legacy.call(CART, json!({ "a": 1 })).await;
         for result in [modern, legacy] {
@@ -175,7 +182,8 @@ async fn both_eras(_: Case) {
 async fn call_asking(hub: &Hub, more: Value) -> Value {
     let mut params = json!({ "name": CART, "arguments": {} });
     params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    params["_meta"] = json!({ "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } } });
+    params["_meta"] =
+        json!({ "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } } });
     hub.modern("/mcp", "tools/call", params).await.json()["result"].clone()
 }
 
@@ -222,10 +230,19 @@ async fn elicit_alias(case: Case) {
         browser.say(question).await;
         // A client that cannot be asked: nobody answers.
         let answer = browser.next().await.unwrap();
-        assert_eq!(answer, json!({ "type": "confirm-result", "confirmId": "c", "data": { "action": "cancel" } }));
-        browser.say(json!({ "type": "tool-result", "requestId": asked["requestId"], "data": done("not bought") })).await;
+        assert_eq!(
+            answer,
+            json!({ "type": "confirm-result", "confirmId": "c", "data": { "action": "cancel" } })
+        );
+        browser
+            .say(
+                json!({ "type": "tool-result", "requestId": asked["requestId"], "data": done("not bought") }),
+            )
+            .await;
         // Without a running call there is nobody to ask.
-        browser.say(json!({ "type": word, "confirmId": "d", "message": "Still?", "extensions": { "tabId": 1 } })).await;
+        browser
+            .say(json!({ "type": word, "confirmId": "d", "message": "Still?", "extensions": { "tabId": 1 } }))
+            .await;
         assert_eq!(browser.next().await.unwrap()["data"]["error"]["code"], -32600);
     };
     let (result, ()) = meanwhile!(hub.call(CART, json!({})), page);
@@ -265,7 +282,10 @@ async fn invoke(case: Case) {
     let mut page = page_with(&hub, port, "get-cart").await;
     let serving = async {
         let asked = page.next().await.unwrap();
-        assert_eq!((&asked["type"], &asked["toolName"], &asked["args"]), (&json!("invoke"), &json!("get-cart"), &json!({})));
+        assert_eq!(
+            (&asked["type"], &asked["toolName"], &asked["args"]),
+            (&json!("invoke"), &json!("get-cart"), &json!({}))
+        );
         let mut answer = case.expect["page answers"].clone();
         answer["callId"] = asked["callId"].clone();
         page.say(answer).await;
@@ -275,8 +295,12 @@ async fn invoke(case: Case) {
     let (result, ()) = meanwhile!(call, serving);
     assert_eq!(result.json()["result"]["content"], json!([]), "{}", result.text());
     let listed = hub.modern("/mcp/i/tabs", "tools/list", json!({})).await.json();
-    let names: Vec<_> = listed["result"]["tools"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
-    assert_eq!(json!(names), json!(["get_cart", "webmcp_list_sources", "webmcp_list_tools", "webmcp_open_page"]));
+    let names: Vec<_> =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    assert_eq!(
+        json!(names),
+        json!(["get_cart", "webmcp_list_sources", "webmcp_list_tools", "webmcp_open_page"])
+    );
     let unknown = hub.modern("/mcp/i/tabs", "tools/call", json!({ "name": "nonexistent_tool" })).await.json();
     assert_eq!(unknown["error"]["code"], -32001, "{unknown}");
     let strict = json!({ "name": "get_cart", "arguments": {}, "requestTabId": "nonexistent-tab" });
@@ -302,7 +326,10 @@ async fn oversize(_: Case) {
 }
 
 async fn heartbeat(case: Case) {
-    assert_eq!((&case.expect["ping every"], &case.expect["dead after"]), (&json!("15 s"), &json!("25 s without pong")));
+    assert_eq!(
+        (&case.expect["ping every"], &case.expect["dead after"]),
+        (&json!("15 s"), &json!("25 s without pong"))
+    );
     let (_hub, port) = relay_hub("").await;
     let mut page = Browser::page(port, Some("https://example.com")).await;
     let started = Instant::now();
@@ -334,10 +361,15 @@ async fn mcpb_jsonrpc(_: Case) {
     until_listed(&hub, "website_tool_example_com_tab1_a").await;
     browser.notify("browser/updateTools", json!({ "tools": [tool("getCart")], "tabUrl": SHOP })).await;
     until_listed(&hub, CART).await;
-    for (result, is_error) in [(done("ok"), Value::Null), (json!({ "success": false, "payload": "boom" }), json!(true))] {
+    for (result, is_error) in
+        [(done("ok"), Value::Null), (json!({ "success": false, "payload": "boom" }), json!(true))]
+    {
         let page = async {
             let asked = browser.next().await.unwrap();
-            assert_eq!((&asked["method"], &asked["params"]["toolName"], &asked["params"]["args"]), (&json!("browser/executeTool"), &json!("getCart"), &json!({ "x": 1 })));
+            assert_eq!(
+                (&asked["method"], &asked["params"]["toolName"], &asked["params"]["args"]),
+                (&json!("browser/executeTool"), &json!("getCart"), &json!({ "x": 1 }))
+            );
             browser.say(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result })).await;
         };
         let (result, ()) = meanwhile!(hub.call(CART, json!({ "x": 1 })), page);

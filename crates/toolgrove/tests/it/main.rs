@@ -4,6 +4,8 @@
 
 mod bad_messages;
 mod bad_servers;
+#[path = "../support/browser.rs"]
+mod browser;
 mod doors;
 mod files;
 mod grove;
@@ -19,6 +21,7 @@ mod safety;
 mod sidebar;
 mod stdio;
 mod store;
+mod tabs;
 #[path = "../support/peers.rs"]
 mod third;
 mod through;

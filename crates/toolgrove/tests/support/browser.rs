@@ -113,7 +113,10 @@ impl Browser {
         headers.extend(page_origin.map(|it| ("origin", it)));
         let mut page = Self::open(port, "/", &headers).await.expect("an upgrade");
         let hello = page.next().await.unwrap();
-        assert_eq!((&hello["type"], &hello["service"]), (&json!("server-hello"), &json!("webmcp-local-relay")));
+        assert_eq!(
+            (&hello["type"], &hello["service"]),
+            (&json!("server-hello"), &json!("webmcp-local-relay"))
+        );
         page
     }
 
@@ -135,7 +138,8 @@ impl Browser {
     /// The next message, pings left out.
     pub async fn next(&mut self) -> Result<Value, End> {
         loop {
-            let message = tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("the hub says something");
+            let message =
+                tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("the hub says something");
             match message {
                 Some(Ok(Message::Text(text))) => {
                     let message: Value = serde_json::from_str(&text).unwrap();

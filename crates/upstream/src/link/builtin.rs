@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use toolgrove_core::Error;
-use toolgrove_core::tabs::TabCall;
+use toolgrove_core::tabs::{Entry, TabCall};
 use toolgrove_wire::{Abilities, Raw, modern};
 
 use super::{Kind, Link};
@@ -49,7 +49,7 @@ impl Builtin {
         match (ask.method, &self.tabs) {
             (DISCOVER, _) => Ok(introduction()),
             ("tools/list", Some(own)) => {
-                let tools: Vec<Raw> = own.tabs.list(own.person).iter().map(|it| it.listed()).collect();
+                let tools: Vec<Raw> = own.tabs.list(own.person).iter().map(Entry::listed).collect();
                 Ok(Raw::object("tools", &Raw::array(&tools)))
             }
             ("tools/list", None) => Ok(Raw::of(&serde_json::json!({ "tools": [] }))),

@@ -1,0 +1,270 @@
+//! Who is not let in at the door of browsers, what is not taken, and that the others never notice.
+
+use std::time::Instant;
+
+use futures::SinkExt;
+use http::Method;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::browser::{Browser, EXTENSION, End, SUBPROTOCOL, done, origin, port, token, tool, until_listed};
+use crate::hub::{Hub, command};
+
+const SHOP: &str = "https://example.com/shop";
+const CART: &str = "website_tool_example_com_tab1_getCart";
+
+/// A hub, and a browser whose page answers for as long as the work goes on.
+async fn with_shop(work: impl AsyncFnOnce(&Hub)) {
+    let hub = Hub::start().await;
+    let mut browser = Browser::connect(&hub).await;
+    browser.register(1, SHOP, json!([tool("getCart")])).await;
+    until_listed(&hub, CART).await;
+    let serving = browser.serve(|_, args| done(&args.to_string()));
+    let work = async {
+        work(&hub).await;
+        let result = hub.call(CART, json!({ "still": "there" })).await;
+        assert_eq!(result["content"][0]["text"], r#"{"still":"there"}"#, "{result}");
+    };
+    tokio::select! {
+        () = work => {}
+        end = serving => panic!("the page was disturbed: {end:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_web_page_another_extension_and_a_foreign_host_are_refused_before_the_upgrade() {
+    with_shop(async |hub| {
+        let ours = origin();
+        let other = format!("chrome-extension://{}", "a".repeat(32));
+        let proper = ("sec-websocket-protocol", SUBPROTOCOL);
+        let refused: [Vec<(&str, &str)>; 6] = [
+            vec![("origin", "https://evil.example.com"), proper],
+            vec![("origin", &hub.url), proper],
+            vec![("origin", &other), proper],
+            vec![proper],
+            vec![("origin", &ours), ("sec-websocket-protocol", "chat")],
+            vec![("origin", &ours), ("host", "evil.example.com"), proper],
+        ];
+        for headers in refused {
+            let status = Browser::open(port(hub), "/tabs", &headers).await.err();
+            assert_eq!(status, Some(403), "{headers:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_token_an_old_protocol_and_a_replayed_handshake_are_turned_away() {
+    with_shop(async |hub| {
+        let (mut browser, nonce) = Browser::knock(hub).await;
+        browser.say(Browser::hello("profile-2", &"0".repeat(64), &nonce)).await;
+        assert_eq!(browser.end().await, End::Closed(4003));
+
+        let (mut browser, nonce) = Browser::knock(hub).await;
+        let mut hello = Browser::hello("profile-2", &token(hub), &nonce);
+        hello["params"]["protocol"] = json!(2);
+        browser.say(hello).await;
+        assert_eq!(browser.end().await, End::Closed(4002));
+
+        // What was good for one challenge is good for no other.
+        let (mut first, nonce) = Browser::knock(hub).await;
+        let hello = Browser::hello("profile-2", &token(hub), &nonce);
+        first.say(hello.clone()).await;
+        assert_eq!(first.next().await.unwrap()["method"], "hub/welcome");
+        let (mut second, _) = Browser::knock(hub).await;
+        second.say(hello).await;
+        assert_eq!(second.end().await, End::Closed(4003));
+
+        let (mut browser, _) = Browser::knock(hub).await;
+        browser.notify("browser/registerTools", json!({ "tools": [tool("sneaky")], "tabUrl": SHOP })).await;
+        assert_eq!(browser.end().await, End::Closed(4003));
+        assert!(hub.tools().await.iter().all(|it| !it.ends_with("sneaky")));
+
+        let (mut browser, _) = Browser::knock(hub).await;
+        let long =
+            json!({ "jsonrpc": "2.0", "method": "browser/hello", "params": { "x": "y".repeat(5000) } });
+        browser.say(long).await;
+        assert_eq!(browser.end().await, End::Closed(1009));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn whoever_guesses_five_times_waits() {
+    let hub = Hub::start().await;
+    for _ in 0..5 {
+        let (mut browser, nonce) = Browser::knock(&hub).await;
+        browser.say(Browser::hello("p", "guess", &nonce)).await;
+        assert_eq!(browser.end().await, End::Closed(4003));
+    }
+    let ours = origin();
+    let headers = [("origin", ours.as_str()), ("sec-websocket-protocol", SUBPROTOCOL)];
+    assert_eq!(Browser::open(port(&hub), "/tabs", &headers).await.err(), Some(429));
+}
+
+#[tokio::test]
+async fn a_message_of_20_mb_ends_its_own_connection_and_no_other() {
+    with_shop(async |hub| {
+        let mut browser = Browser::connect_as(hub, "profile-2", &token(hub)).await;
+        let message =
+            json!({ "jsonrpc": "2.0", "method": "browser/tabs", "params": { "x": "y".repeat(20_000_000) } });
+        // The hub may hang up before everything is sent.
+        let _ = browser.socket.send(Message::text(message.to_string())).await;
+        let end = browser.end().await;
+        assert!(matches!(end, End::Closed(1009) | End::Broken), "{end:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_flood_ends_its_own_connection_and_no_other() {
+    with_shop(async |hub| {
+        let mut browser = Browser::connect_as(hub, "profile-2", &token(hub)).await;
+        let message = json!({ "jsonrpc": "2.0", "method": "browser/pong", "params": { "t": 1 } }).to_string();
+        for _ in 0..10_000 {
+            if browser.socket.feed(Message::text(message.clone())).await.is_err() {
+                break;
+            }
+        }
+        let _ = browser.socket.flush().await;
+        let end = browser.end().await;
+        assert!(matches!(end, End::Closed(1008) | End::Broken), "{end:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn arguments_are_checked_before_a_page_sees_them() {
+    let hub = Hub::start().await;
+    let mut browser = Browser::connect(&hub).await;
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    browser.register(1, SHOP, json!([{ "name": "getCart", "inputSchema": schema }])).await;
+    until_listed(&hub, CART).await;
+    let result = hub.call(CART, json!({ "n": "one" })).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(result["content"][0]["text"].as_str().unwrap().starts_with("arguments do not match"), "{result}");
+    // Nothing was sent: the next thing the page hears is the answer to this.
+    browser.say(json!({ "jsonrpc": "2.0", "id": 9, "method": "nothing" })).await;
+    assert_eq!(browser.next().await.unwrap()["id"], 9);
+}
+
+#[tokio::test]
+async fn a_code_pairs_one_browser_once_and_a_forgotten_browser_stays_out() {
+    let hub = Hub::start().await;
+    let (status, pairing) = hub.api(Method::POST, "/api/tabs/pair", Value::Null).await;
+    assert_eq!(status, 201, "{pairing}");
+    let code = pairing["code"].as_str().unwrap();
+    assert_eq!(pairing["paste"], format!("127.0.0.1:{}#{code}", port(&hub)));
+    assert!(
+        pairing["link"].as_str().unwrap().starts_with(&format!("chrome-extension://{EXTENSION}/pair.html?"))
+    );
+    let mut given = String::new();
+    for is_first in [true, false] {
+        let (mut browser, nonce) = Browser::knock(&hub).await;
+        let mut hello = Browser::hello("profile-7", code, &nonce);
+        hello["params"]["pairing"] = json!(true);
+        browser.say(hello).await;
+        if is_first {
+            given = browser.next().await.unwrap()["params"]["token"].as_str().unwrap().to_owned();
+        } else {
+            assert_eq!(browser.end().await, End::Closed(4003));
+        }
+    }
+    let mut browser = Browser::connect_as(&hub, "profile-7", &given).await;
+    assert_eq!(hub.get("/api/tabs").await["browsers"][0]["id"], "profile-7");
+    let (status, _) = hub.api(Method::DELETE, "/api/tabs/browsers/profile-7", Value::Null).await;
+    assert_eq!(status, 204);
+    assert_eq!(browser.end().await, End::Closed(4003));
+    for secret in [given, token(&hub)] {
+        let (mut browser, nonce) = Browser::knock(&hub).await;
+        browser.say(Browser::hello("profile-7", &secret, &nonce)).await;
+        assert_eq!(
+            browser.end().await,
+            End::Closed(4003),
+            "neither with its token nor with that of the machine"
+        );
+    }
+    assert_eq!(hub.get("/api/tabs").await["browsers"], json!([]));
+}
+
+#[tokio::test]
+async fn numbers_and_remembered_tools_outlive_the_hub() {
+    let hub = Hub::start().await;
+    let mut browser = Browser::connect(&hub).await;
+    let cached =
+        json!({ "name": "getCart", "inputSchema": { "type": "object" }, "annotations": { "cache": true } });
+    browser.register(5, SHOP, json!([tool("other")])).await;
+    browser.register(6, SHOP, json!([cached])).await;
+    until_listed(&hub, "website_tool_example_com_tab2_getCart").await;
+    let dir = hub.stop().await;
+    let hub = Hub::start_in(dir).await;
+    until_listed(&hub, "website_tool_example_com_getCart").await;
+    let mut browser = Browser::connect(&hub).await;
+    browser.notify("browser/tabs", json!({ "tabs": [{ "tabId": 5 }, { "tabId": 6 }] })).await;
+    browser.register(6, SHOP, json!([tool("getCart")])).await;
+    until_listed(&hub, "website_tool_example_com_tab2_getCart").await;
+    let log = hub.get("/api/tabs/log").await;
+    assert_eq!(
+        (&log[0]["event"], &log[0]["domain"], &log[0]["tabId"]),
+        (&json!("registered"), &json!("example.com"), &json!(6))
+    );
+    let output = command(hub.dir.path()).args(["tabs", "forget", "example.com"]).output().await.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(hub.get("/api/tabs").await["remembered"], json!([]));
+}
+
+#[tokio::test]
+async fn a_hundred_calls_at_once_are_all_answered() {
+    with_shop(async |hub| {
+        let mut times = Vec::new();
+        for n in 0..50 {
+            let started = Instant::now();
+            hub.call(CART, json!({ "n": n })).await;
+            times.push(started.elapsed());
+        }
+        times.sort();
+        println!("round trip p50 {:?}, p95 {:?}", times[24], times[47]);
+        let started = Instant::now();
+        let calls = (0..100).map(|n| async move {
+            let result = hub.call(CART, json!({ "n": n })).await;
+            assert_eq!(result["content"][0]["text"], format!(r#"{{"n":{n}}}"#), "{result}");
+        });
+        futures::future::join_all(calls).await;
+        println!("100 calls at once: {:?}", started.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_native_messaging_host_answers_one_question() {
+    let hub = Hub::start().await;
+    let ask = async |origin: &str| {
+        let mut child = command(hub.dir.path());
+        child.arg(origin).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        let question = br#"{"profileId":"p"}"#;
+        let mut stdin = child.stdin.take().unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stdin, &(question.len() as u32).to_le_bytes())
+            .await
+            .unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stdin, question).await.unwrap();
+        let output = child.wait_with_output().await.unwrap();
+        assert!(output.status.success());
+        let length = u32::from_le_bytes(output.stdout[..4].try_into().unwrap()) as usize;
+        assert_eq!(output.stdout.len(), 4 + length);
+        serde_json::from_slice::<Value>(&output.stdout[4..]).unwrap()
+    };
+    let answer = ask(&format!("{}/", origin())).await;
+    assert_eq!(answer, json!({ "port": port(&hub), "token": token(&hub) }));
+    let other = ask(&format!("chrome-extension://{}/", "a".repeat(32))).await;
+    assert!(other.get("token").is_none() && other["error"].is_string(), "{other}");
+
+    let profile = hub.dir.path().join("profile");
+    let output =
+        command(hub.dir.path()).args(["tabs", "install", "--user-data-dir"]).arg(&profile).output().await;
+    assert!(output.unwrap().status.success());
+    let manifest = profile.join("NativeMessagingHosts/dev.toolgrove.pair.json");
+    let manifest: Value = serde_json::from_str(&std::fs::read_to_string(manifest).unwrap()).unwrap();
+    assert_eq!(manifest["allowed_origins"], json!([format!("{}/", origin())]));
+    assert!(std::path::Path::new(manifest["path"].as_str().unwrap()).is_file());
+}
