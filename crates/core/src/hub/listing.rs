@@ -255,8 +255,8 @@ impl<L: Links, G: Log> Hub<L, G> {
     async fn fetch_tools(self: &Arc<Self>, instance: &Arc<Instance>) {
         let fetching = self.fetch_lock(instance.id);
         let mut last = fetching.lock().await;
-        if let Ok(items) = self.links.list(instance, ListKind::Tools).await {
-            *last = Some(Instant::now());
+        if let Ok(Listing { items, holds }) = self.links.list(instance, ListKind::Tools).await {
+            *last = Fetched::now(holds);
             let now = self.now();
             self.change(instance.id, |old, is_taken| old.with_tools(&items, is_taken, now));
         }
