@@ -144,3 +144,22 @@ pub fn apply(definition: &mut Map<String, Value>, patch: &Patch) {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_has_twice_is_their_own_affair() {
+        let own = |name| Candidate {
+            name,
+            identity: Some(Identity::Remote { url: "https://x/mcp".into() }),
+            owner: Owner::Person,
+            state: State::On,
+        };
+        let candidates = [own("a"), own("b")];
+        let standings = settle(&candidates);
+        assert_eq!(standings, [Standing::Active, Standing::Active]);
+        assert_eq!(report(&candidates, &standings), []);
+    }
+}
