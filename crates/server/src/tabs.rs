@@ -22,6 +22,7 @@ use toolgrove_store::{Store, StoreError, TabLogRow};
 use toolgrove_upstream::{Browsers, Tabs};
 use uuid::Uuid;
 
+pub use handshake::hex;
 pub(crate) use handshake::{Pace, pairing_code};
 pub(crate) use socket::open;
 

@@ -14,9 +14,9 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_sign_in.sql"),
     include_str!("../migrations/0004_oauth.sql"),
     include_str!("../migrations/0005_call_details.sql"),
-    include_str!("../migrations/0007_clients.sql"),
-    include_str!("../migrations/0008_bundles.sql"),
-    include_str!("../migrations/0009_tabs.sql"),
+    include_str!("../migrations/0006_clients.sql"),
+    include_str!("../migrations/0007_bundles.sql"),
+    include_str!("../migrations/0008_tabs.sql"),
 ];
 
 /// Brings the database to the version after `steps`. A newer one is refused.

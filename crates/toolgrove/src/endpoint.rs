@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use toolgrove_core::Secret;
-use toolgrove_server::tabs::EXTENSION;
+use toolgrove_server::tabs::{EXTENSION, hex};
 
 use crate::failure::Failure;
 use crate::paths::Paths;
@@ -22,8 +22,7 @@ pub(crate) fn write(paths: &Paths, port: u16) -> Result<Secret, Failure> {
     let failed = |error| Failure::io(format_args!("cannot write `{}`", file.display()), &error);
     let token =
         read(paths).and_then(|it| it["token"].as_str().map(str::to_owned)).filter(|it| it.len() == 64);
-    let token =
-        token.unwrap_or_else(|| rand::random::<[u8; 32]>().iter().map(|it| format!("{it:02x}")).collect());
+    let token = token.unwrap_or_else(|| hex(&rand::random::<[u8; 32]>()));
     let text = json!({ "port": port, "token": token }).to_string();
     // Beside it and then in its place: a reader finds the old one or the new one.
     let beside = file.with_extension("new");

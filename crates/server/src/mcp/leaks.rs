@@ -213,7 +213,7 @@ async fn over_http(world: &World, servers: &mut Servers, round: usize) {
     }
     let params = retry(HTTP, "test_elicitation", &first);
     let ended = soon(async { world.modern("tools/call", params).await.last().await }).await;
-    if round % 3 == 0 {
+    if round.is_multiple_of(3) {
         assert!(ended["result"]["content"].is_array(), "{ended}");
     } else {
         assert_eq!(ended["error"]["data"]["code"], "link.unreachable", "{ended}");

@@ -26,9 +26,9 @@ const ROWS: &[&str] = &[
     include_str!("rows/0003.sql"),
     include_str!("rows/0004.sql"),
     include_str!("rows/0005.sql"),
+    include_str!("rows/0006.sql"),
     include_str!("rows/0007.sql"),
     include_str!("rows/0008.sql"),
-    include_str!("rows/0009.sql"),
 ];
 
 async fn every_earlier_version_keeps_its_rows(place: Place) {

@@ -365,7 +365,7 @@ fn whatever_a_modern_client_sends_is_answered_as_its_revision_allows() {
         ear.asked.insert(case.id.to_string(), method.clone());
         // What is broken is no modern message any more.
         let case = Case { broken: None, ..case };
-        ear.say(&case.text(&method, &params), &[case.id.clone()]).await
+        ear.say(&case.text(&method, &params), std::slice::from_ref(&case.id)).await
     });
 }
 

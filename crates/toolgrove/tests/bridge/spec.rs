@@ -84,7 +84,6 @@ impl Spec {
             _ if result["resultType"] == "input_required" => "InputRequiredResult",
             _ if result["resultType"] == "task" => return self.check_task(result, what),
             "tasks/get" => return self.check_task(result, what),
-            "tasks/update" | "tasks/cancel" => "EmptyResult",
             "initialize" => "InitializeResult",
             "server/discover" => "DiscoverResult",
             "tools/list" => "ListToolsResult",
@@ -95,7 +94,12 @@ impl Spec {
             "resources/templates/list" => "ListResourceTemplatesResult",
             "resources/read" => "ReadResourceResult",
             "completion/complete" => "CompleteResult",
-            "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => "EmptyResult",
+            "ping"
+            | "logging/setLevel"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "tasks/update"
+            | "tasks/cancel" => "EmptyResult",
             other => panic!("{what}: what is the result of {other}?"),
         };
         self.check(kind, result, what);

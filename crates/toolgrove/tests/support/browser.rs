@@ -41,7 +41,7 @@ pub fn origin() -> String {
 pub fn mac(secret: &str, text: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(text.as_bytes());
-    mac.finalize().into_bytes().iter().map(|it| format!("{it:02x}")).collect()
+    toolgrove_server::tabs::hex(&mac.finalize().into_bytes())
 }
 
 /// The token that the native-messaging host would hand out.

@@ -74,13 +74,12 @@ async fn keep_up(entry: Weak<Entry>, watched: Arc<Watched>) {
         let mut is_well = true;
         for subject in watched.all() {
             match (link.watch(&subject).await, subject) {
-                (Ok(Subscribed::Before), _) => {}
                 // It was watched over another link; nobody knows what was missed meanwhile.
                 (Ok(Subscribed::Now), Subject::Resource(uri)) => {
                     link.context.report(News::ResourceUpdated { uri });
                 }
                 // Who watches a task asks for it as well.
-                (Ok(Subscribed::Now), Subject::Task(_)) => {}
+                (Ok(Subscribed::Before), _) | (Ok(Subscribed::Now), Subject::Task(_)) => {}
                 (Err(failure), subject) => {
                     tracing::debug!(server = link.context.slug(), ?subject, error = %failure.error(), "not watched");
                     if matches!(failure, Failure::Untaken(_) | Failure::OtherEra(_) | Failure::Lost(_)) {

@@ -31,8 +31,9 @@ fn request() -> (Request, Running) {
     let alive = Arc::new(());
     let held = alive.clone();
     let handle = task::spawn("request", async move {
-        let _held = held;
-        ended.await.expect("an end")
+        let end = ended.await.expect("an end");
+        drop(held);
+        end
     });
     let leash = Some(Leash::new(handle.abort_handle()));
     let running = Running {
