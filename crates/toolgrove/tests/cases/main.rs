@@ -3,7 +3,7 @@
 //! `mcp_client_http`, `oauth`, `proxy` and `instances` are run whole but for what `later.txt` leaves to another room,
 //! other files as far as `crates/core/tests/elsewhere.txt` sends them here. A case without a scenario fails, and so does a scenario without a case.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic and print its figures")]
 
 #[path = "../support/browser.rs"]
 mod browser;
