@@ -1,11 +1,11 @@
 /** The tools of an instance: find one, see what it says of itself, allow or block it. */
 
-import { Link } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { Search } from "lucide-react";
-import { useDeferredValue, useRef, useState } from "react";
+import { type MouseEvent, useDeferredValue, useRef, useState } from "react";
 import { useSwitchTool } from "@/api/mutations";
-import type { Tool, WholeInstance } from "@/api/types";
+import type { Permission, Tool, WholeInstance } from "@/api/types";
 import { moveFocus, useCommand } from "@/app/commands";
 import { cn } from "@/lib/class";
 import { count, plural, tokens } from "@/lib/format";
@@ -34,11 +34,25 @@ export function ToolList({ instance, selected }: { instance: WholeInstance; sele
     count: shown.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => ROW,
-    overscan: 10,
+    overscan: 5,
   });
   useCommand("search", () => box.current?.focus());
   useCommand("next", () => moveFocus(scroll.current, 1));
   useCommand("previous", () => moveFocus(scroll.current, -1));
+  // Rows come and go by the hundred while one scrolls, so their links are plain, and one ear is for all of them.
+  const navigate = useNavigate();
+  const follow = (event: MouseEvent) => {
+    const link = (event.target as Element).closest<HTMLElement>("a[data-tool]");
+    const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+    if (!link?.dataset.tool || !isPlain) return;
+    event.preventDefault();
+    void navigate({ to: "/mcp/$id", params: { id: instance.slug }, search: { tool: link.dataset.tool } });
+  };
+  const change = useSwitchTool(instance.id);
+  const wantedOf = (tool: Tool) =>
+    change.isPending && change.variables.tool === tool.name
+      ? (change.variables.permission ?? tool.permission)
+      : tool.permission;
   const cost = all.reduce(
     (sum, it) => sum + tokens(it.description) + tokens(JSON.stringify(it.input_schema)),
     0,
@@ -71,7 +85,13 @@ export function ToolList({ instance, selected }: { instance: WholeInstance; sele
           ))}
         </ul>
       )}
-      <div ref={scroll} data-list="tools" className="thin-scroll min-h-0 flex-1 overflow-y-auto">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: Enter on a link is a click */}
+      <div
+        ref={scroll}
+        data-list="tools"
+        onClick={follow}
+        className="thin-scroll min-h-0 flex-1 overflow-y-auto"
+      >
         <ul style={{ height: virtual.getTotalSize() }} className="relative">
           {virtual.getVirtualItems().map((item) => {
             const tool = shown[item.index];
@@ -79,10 +99,12 @@ export function ToolList({ instance, selected }: { instance: WholeInstance; sele
               tool && (
                 <ToolRow
                   key={tool.name}
-                  instance={instance}
+                  slug={instance.slug}
                   tool={tool}
                   top={item.start}
                   selected={tool.name === selected}
+                  permission={wantedOf(tool)}
+                  onPermission={(permission) => change.mutate({ tool: tool.name, permission })}
                 />
               )
             );
@@ -94,19 +116,16 @@ export function ToolList({ instance, selected }: { instance: WholeInstance; sele
   );
 }
 
-function ToolRow({
-  instance,
-  tool,
-  top,
-  selected,
-}: {
-  instance: WholeInstance;
+type RowProps = {
+  slug: string;
   tool: Tool;
   top: number;
   selected: boolean;
-}) {
-  const change = useSwitchTool(instance.id);
-  const permission = change.isPending ? (change.variables.permission ?? tool.permission) : tool.permission;
+  permission: Permission;
+  onPermission: (wanted: Permission) => void;
+};
+
+function ToolRow({ slug, tool, top, selected, permission, onPermission }: RowProps) {
   return (
     <li
       style={{ height: ROW, transform: `translateY(${top}px)` }}
@@ -115,11 +134,10 @@ function ToolRow({
         selected ? "bg-accent-soft" : "hover:bg-hover",
       )}
     >
-      <Link
+      <a
         data-item
-        to="/mcp/$id"
-        params={{ id: instance.slug }}
-        search={{ tool: tool.name }}
+        data-tool={tool.name}
+        href={`/ui/mcp/${slug}?tool=${encodeURIComponent(tool.name)}`}
         aria-current={selected ? "true" : undefined}
         className="flex h-full min-w-0 flex-1 flex-col justify-center pl-3 focus-visible:outline-offset-[-2px]"
       >
@@ -134,13 +152,8 @@ function ToolRow({
           {!tool.enabled && <span className="text-muted text-xs">off</span>}
         </span>
         <Foreign text={tool.description} plain className="truncate text-muted text-sm" />
-      </Link>
-      <PermissionSelect
-        small
-        tool={tool.name}
-        value={permission}
-        onChange={(wanted) => change.mutate({ tool: tool.name, permission: wanted })}
-      />
+      </a>
+      <PermissionSelect small tool={tool.name} value={permission} onChange={onPermission} />
     </li>
   );
 }
