@@ -69,9 +69,9 @@ async fn only_admins_keep_people_registry_and_log() {
         let (found, problem) = visitor.api(hub, method.clone(), path, body).await;
         assert_eq!((found, &problem["code"]), (status, &json!(code)), "{method} {path}: {problem}");
     }
-    let change = json!({ "phase": "gamma", "allowlist": ["*.example.com"], "pins": true });
+    let change = json!({ "phase": "gamma", "allowlist": ["*.example.com"], "pins": "hold" });
     let (status, changed) = keeper.api(hub, Method::PATCH, &workspace, change).await;
-    assert_eq!((status, &changed["phase"], &changed["pins"]), (200, &json!("gamma"), &json!(true)));
+    assert_eq!((status, &changed["phase"], &changed["pins"]), (200, &json!("gamma"), &json!("hold")));
     let (_, changed) = keeper.api(hub, Method::PATCH, &workspace, json!({ "allowlist": null })).await;
     assert_eq!((&changed["allowlist"], &changed["phase"]), (&Value::Null, &json!("gamma")));
     assert_eq!(keeper.get(hub, &members).await.as_array().unwrap().len(), 3);
@@ -249,7 +249,7 @@ async fn every_change_by_an_admin_leaves_a_row_with_their_name() {
     };
     let workspace = made(Method::POST, "/api/workspaces", json!({ "name": "lab" })).await;
     let lab = format!("/api/workspaces/{workspace}");
-    made(Method::PATCH, &lab, json!({ "pins": true })).await;
+    made(Method::PATCH, &lab, json!({ "pins": "hold" })).await;
     let person = made(Method::POST, "/api/people", json!({ "email": "bob@example.com" })).await;
     let bob = format!("/api/people/{person}");
     made(Method::PATCH, &bob, json!({ "name": "Bob" })).await;
