@@ -186,6 +186,78 @@ export type Browser = { id: string, agent: string,
 current: boolean, last_seen_at: number, expires_at: number, created_at: number, };
 
 /**
+ * Everything about a person's tabs.
+ */
+export type TabsView = { browsers: Array<PairedBrowser>, tabs: Array<OpenTab>, remembered: Array<RememberedTool>, 
+/**
+ * The id of the extension that may connect.
+ */
+extension: string, relay: RelayState, };
+
+export type PairedBrowser = { id: string, 
+/**
+ * What it calls itself: `Chromium/156`.
+ */
+name: string, connected: boolean, 
+/**
+ * Unix milliseconds.
+ */
+last_seen: number, created_at: number, };
+
+export type OpenTab = { 
+/**
+ * The browser it is in; none for a page that embeds the relay.
+ */
+browser: string | null, domain: string, origin: string, 
+/**
+ * Its number within the domain.
+ */
+tab: number, title: string | null, url: string | null, active: boolean, incognito: boolean, 
+/**
+ * An origin the page only says it has.
+ */
+claims: string | null, last_updated: number, tools: Array<TabTool>, };
+
+export type TabTool = { 
+/**
+ * The public name.
+ */
+name: string, 
+/**
+ * The page's own name.
+ */
+own_name: string, description: string, remembered: boolean, };
+
+export type RememberedTool = { name: string, domain: string, own_name: string, url: string | null, };
+
+/**
+ * Whether pages that embed the relay can connect.
+ */
+export type RelayState = { "state": "off" } | { "state": "on", port: number, } | { "state": "failed", problem: string, };
+
+/**
+ * A way to pair one browser.
+ */
+export type Pairing = { code: string, 
+/**
+ * What to paste into the extension: the hub's address and the code.
+ */
+paste: string, 
+/**
+ * A page of the extension that pairs by itself, for a browser on this machine.
+ */
+link: string | null, seconds: number, };
+
+/**
+ * One line of the tab log.
+ */
+export type TabLogLine = { at: number, browser: string, tabId: number, domain: string, 
+/**
+ * `registered`, `updated`, `called`, `left` or `closed`.
+ */
+event: string, tool: string | null, outcome: string, };
+
+/**
  * A registry entry as the API shows it.
  */
 export type Server = { id: string, workspace_id: string | null, name: string, description: string, endpoint: string, transport: string, origin: string, enabled: boolean, protocol: string | null, era: string, era_verdict: Verdict | null, rate_limit: Json, enabled_instances: number, disabled_instances: number, created_at: number, updated_at: number, };

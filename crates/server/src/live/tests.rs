@@ -1,3 +1,5 @@
+//! Who hears of what, in which order, and what a slow listener misses.
+
 use serde_json::{Value, json};
 use toolgrove_core::call::Role;
 use toolgrove_core::name::Profile;

@@ -1,3 +1,5 @@
+//! The demo servers, spoken to over a pipe.
+
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split,
 };

@@ -74,7 +74,7 @@ pub(super) fn problems(file: &Path, text: &str, words: &Words) -> Vec<String> {
 fn machine_path(line: &str) -> Option<&'static str> {
     let starts = |before: &str| {
         let last = before.chars().next_back();
-        before.ends_with("file://") || last.is_none_or(|it| !it.is_alphanumeric() && !"/._-}>".contains(it))
+        before.ends_with("file://") || last.is_none_or(|it| !it.is_alphanumeric() && !"/._-}>~".contains(it))
     };
     let is_real = |after: &str| {
         let name = after.split(|it: char| !it.is_alphanumeric() && it != '.').next().unwrap_or_default();

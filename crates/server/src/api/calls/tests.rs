@@ -1,3 +1,5 @@
+//! Where the time of a call went, and what is asked of the log.
+
 use toolgrove_core::Timeline;
 
 use super::*;
