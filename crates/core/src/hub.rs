@@ -430,7 +430,7 @@ impl<L: Links, G: Log> Hub<L, G> {
                     return found;
                 }
                 let Some(owner) = catalog.owner(&call.view, name) else { return Err(error) };
-                if usable(&owner.instance).is_ok() && self.freshen(&owner.instance).await {
+                if usable(&owner.instance).is_ok() && self.freshen_for_a_miss(&owner.instance).await {
                     return self.catalog(&call.caller).tool(&call.view, name);
                 }
                 Err(error)

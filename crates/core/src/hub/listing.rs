@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
 use super::{Hub, LinkState, Log, lock};
@@ -21,6 +21,8 @@ use crate::{Error, task};
 
 /// A list is not asked for again within this time.
 const FRESH: Duration = Duration::from_secs(1);
+/// After a name was not found, the pause between two listings.
+const MISS: Duration = Duration::from_millis(50);
 /// No list is taken to hold for longer, whatever its server says.
 const LONGEST_HOLD: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a client may keep a list while every server behind it is heard announcing changes.
@@ -35,6 +37,13 @@ const KNOWN_AGE_MS: i64 = 60_000;
 pub(super) struct Fetched {
     at: Option<Instant>,
     holds_until: Option<Instant>,
+}
+
+/// Why a list is asked for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Age,
+    Miss,
 }
 
 impl Fetched {
@@ -127,6 +136,15 @@ impl<L: Links, G: Log> Hub<L, G> {
     /// Makes sure the tool list is not older than a second, unless the configuration or the server's change feed
     /// makes that needless. Says whether a list was fetched.
     pub(super) async fn freshen(self: &Arc<Self>, instance: &Arc<Instance>) -> bool {
+        self.freshen_because(instance, Reason::Age).await
+    }
+
+    /// The same after a name was not found, which may be newer than the newest list.
+    pub(super) async fn freshen_for_a_miss(self: &Arc<Self>, instance: &Arc<Instance>) -> bool {
+        self.freshen_because(instance, Reason::Miss).await
+    }
+
+    async fn freshen_because(self: &Arc<Self>, instance: &Arc<Instance>, reason: Reason) -> bool {
         if self.capabilities == Capabilities::Cached {
             return false;
         }
@@ -136,8 +154,10 @@ impl<L: Links, G: Log> Hub<L, G> {
         if last.at.is_some_and(|it| it > asked) {
             return true;
         }
-        if last.is_fresh() && self.capabilities == Capabilities::Live {
-            return false;
+        match (reason, last.at) {
+            (Reason::Miss, Some(at)) => sleep_until(at + MISS).await,
+            (Reason::Age, _) if last.is_fresh() && self.capabilities == Capabilities::Live => return false,
+            _ => {}
         }
         match self.links.list(instance, ListKind::Tools).await {
             Ok(listing) => {
@@ -325,7 +345,8 @@ impl<L: Links, G: Log> Hub<L, G> {
         }
     }
 
-    pub(super) fn note_failure(&self, instance: &Arc<Instance>, error: &Error) {
+    /// An instance could not be asked: that is its state until it can.
+    pub fn note_failure(&self, instance: &Arc<Instance>, error: &Error) {
         if matches!(error, Error::NeedsReauth { .. }) {
             self.log.barred(instance, error);
         }

@@ -218,9 +218,13 @@ impl App {
             self.store.switch_tool(rows.instance.id, tool, Switch::Off).await.map_err(store_error)?;
         }
         self.hub.put(self.stored_offer(&rows.server, &rows.instance, revision).await?);
-        if let Some(Ok(found)) = &found {
-            self.hub.learn(instance.id, found);
-            self.hub.log().judged(&instance, &found.verdict);
+        match &found {
+            Some(Ok(found)) => {
+                self.hub.learn(instance.id, found);
+                self.hub.log().judged(&instance, &found.verdict);
+            }
+            Some(Err(error)) if warning.is_some() => self.hub.note_failure(&instance, error),
+            _ => {}
         }
         Ok(Added {
             id: rows.instance.id,

@@ -356,7 +356,7 @@ fn the_doctor_looks_at_everything() {
     assert_eq!(home.type_("instance refresh far").code, 1);
     let ran = home.type_("doctor");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("✗ far  Cannot reach `far`") && ran.out.contains("✓ fix  Ready"), "{ran:?}");
+    assert!(ran.out.contains("✗ far  Connection refused") && ran.out.contains("✓ fix  Ready"), "{ran:?}");
     assert_eq!(ran.err, "hint: run `toolgrove doctor far` to see at which step it fails\n");
     let ran = home.type_("doctor far");
     let port = url.split(':').nth(2).unwrap().trim_end_matches("/mcp");

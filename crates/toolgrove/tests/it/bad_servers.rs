@@ -266,6 +266,19 @@ async fn a_change_is_announced_once() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_kept_though_it_does_not_answer_is_not_called_ready() {
+    let hub = Hub::start().await;
+    let body = json!({ "text": r#"{"away":{"url":"http://127.0.0.1:9/mcp"}}"#, "save_anyway": true });
+    hub.api(http::Method::POST, "/api/mcp/import", body).await;
+    let away = &hub.get("/api/mcp/instances/away").await;
+    assert_eq!(
+        (&away["health"]["level"], &away["health"]["state"]),
+        (&json!("bad"), &json!("failed")),
+        "{away}"
+    );
+}
+
+#[tokio::test]
 async fn a_tool_that_has_just_appeared_can_be_called_at_once() {
     for (kind, hub, _server) in over_each_transport().await {
         hub.call("mcp__s__change_tools", json!({})).await;
