@@ -66,7 +66,7 @@ pub struct App {
     pub metrics: PrometheusHandle,
     /// Looks up variables of server entries.
     pub env: fn(&str) -> Option<String>,
-    /// Set when the doors are open: from then on servers are asked for their lists unbidden.
+    /// Set while the doors are open: then servers are asked for their lists unbidden.
     pub started: AtomicBool,
 }
 

@@ -74,7 +74,9 @@ impl App {
             if usable(&offer.instance).is_ok() {
                 let (app, instance) = (self.clone(), offer.instance.clone());
                 task::spawn("first refresh", async move {
-                    if let Err(error) = app.refresh(&instance).await {
+                    if let Err(error) = app.refresh(&instance).await
+                        && app.is_started()
+                    {
                         tracing::warn!(server = instance.slug, %error, "could not be listed");
                     }
                 });

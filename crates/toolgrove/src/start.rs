@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
@@ -45,6 +45,8 @@ pub(crate) struct Started {
 impl Started {
     /// Ends every link, writes down what is still in memory, and lets go of the folder.
     pub(crate) async fn close(self) {
+        // From here on nobody wants to hear that a server cannot be asked.
+        self.app.started.store(false, Ordering::Release);
         self.app.hub.links().shutdown().await;
         self.app.keyring.close().await;
         self.app.hub.log().close().await;

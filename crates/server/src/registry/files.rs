@@ -161,7 +161,9 @@ fn refresh(app: &Arc<App>, instance: &Arc<toolgrove_core::instance::Instance>) {
     }
     let (app, instance) = (app.clone(), instance.clone());
     toolgrove_core::task::spawn("refresh", async move {
-        if let Err(error) = app.refresh(&instance).await {
+        if let Err(error) = app.refresh(&instance).await
+            && app.is_started()
+        {
             tracing::warn!(server = instance.slug, %error, "could not be listed");
         }
     });
