@@ -7,7 +7,6 @@ const installed =
   ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((it) => existsSync(it));
 
 export default defineConfig({
-  retries: 1,
   testDir: "e2e",
   projects: [
     { name: "journeys", testMatch: "*.spec.ts" },
