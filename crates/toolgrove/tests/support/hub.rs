@@ -346,6 +346,13 @@ impl Stream {
         Answer { status: self.status, headers: self.headers, body }
     }
 
+    /// The stream ends; a list that changed just before may still be said.
+    pub async fn ends(mut self) {
+        while let Some(last) = self.next().await {
+            assert_eq!(last["method"], "notifications/tools/list_changed", "{last}");
+        }
+    }
+
     /// Whether events come, rather than one JSON body.
     pub fn is_events(&self) -> bool {
         self.headers
