@@ -9,6 +9,7 @@ pub(crate) mod commit;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
@@ -34,10 +35,10 @@ pub enum Step<'a> {
     Remove(&'a Path),
 }
 
-type Watch = Box<dyn Fn(Step<'_>) -> io::Result<()> + Send + Sync>;
+type Watch = Arc<dyn Fn(Step<'_>) -> io::Result<()> + Send + Sync>;
 
 /// The one way to the disk.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Disk {
     watch: Option<Watch>,
 }
@@ -55,7 +56,7 @@ pub enum Readers {
 impl Disk {
     /// A disk whose every step is shown to `watch` first, which may refuse it.
     pub fn watched(watch: impl Fn(Step<'_>) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        Self { watch: Some(Box::new(watch)) }
+        Self { watch: Some(Arc::new(watch)) }
     }
 
     fn step(&self, step: Step<'_>) -> io::Result<()> {

@@ -22,7 +22,7 @@ use crate::mcp_json::Document;
 use crate::places::{CommitMode, Home, Target};
 use crate::repository::{Exclude, Locked, Origin};
 use crate::servers::{Scope, Tracking, iso};
-use crate::shelf::{Shelf, Staged};
+use crate::shelf::{Kept, Shelf, Staged};
 use crate::variables::Env;
 
 /// What to do when a name is already taken.
@@ -106,25 +106,46 @@ pub fn preview(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>)
 
 /// Does it, or leaves everything as it was.
 pub fn apply(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>) -> Result<Outcome> {
+    let (outcome, written) = write(disk, target, change, how)?;
+    written.map(Written::done);
+    Ok(outcome)
+}
+
+/// As [`apply`]; until [`Written::done`] it can be, and if dropped is, taken back.
+fn write(
+    disk: &Disk,
+    target: &Target,
+    change: &Change<'_>,
+    how: &How<'_>,
+) -> Result<(Outcome, Option<Written>)> {
     let folder = folder_of(&target.file);
     if !folder.is_dir() && target.repository.is_none() {
         // Where there is nothing, only an install finds something to do.
         let outcome = preview(disk, target, change, how)?;
         if !outcome.changed {
-            return Ok(outcome);
+            return Ok((outcome, None));
         }
     }
     let made = disk.make_folder(folder)?;
-    let outcome = apply_locked(disk, target, change, how);
+    let written = write_locked(disk, target, change, how);
     if made {
         // Goes only if nothing came into it.
         let _ = std::fs::remove_dir(folder);
     }
-    outcome
+    let (outcome, mut written) = written?;
+    if let Some(written) = &mut written {
+        written.made = made.then(|| folder.to_owned());
+    }
+    Ok((outcome, written))
 }
 
-fn apply_locked(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>) -> Result<Outcome> {
-    let _lock = Lock::take(&target.file)?;
+fn write_locked(
+    disk: &Disk,
+    target: &Target,
+    change: &Change<'_>,
+    how: &How<'_>,
+) -> Result<(Outcome, Option<Written>)> {
+    let lock = Lock::take(&target.file)?;
     let mut state = State::read(disk, target)?;
     for file in std::mem::take(&mut state.put_back) {
         file.run(disk)?;
@@ -150,8 +171,43 @@ fn apply_locked(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>
             others,
         };
         commit.run(disk)?;
+        return Ok((
+            planned.outcome,
+            Some(Written { disk: disk.clone(), commit: Some(commit), made: None, _lock: lock }),
+        ));
     }
-    Ok(planned.outcome)
+    Ok((planned.outcome, None))
+}
+
+/// Files that were changed, while nobody else may change them.
+struct Written {
+    disk: Disk,
+    /// None: it stays, or is taken back already.
+    commit: Option<Commit>,
+    /// The folder that was made for them.
+    made: Option<PathBuf>,
+    _lock: Lock,
+}
+
+impl Written {
+    fn done(mut self) {
+        self.commit = None;
+    }
+
+    fn take_back(&mut self) -> Result<()> {
+        let Some(commit) = self.commit.take() else { return Ok(()) };
+        commit.roll_back(&self.disk)?;
+        // Goes only if nothing else came into it.
+        let _ = self.made.as_ref().map(std::fs::remove_dir);
+        Ok(())
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        // Whoever wants to know whether it worked has asked before.
+        let _ = self.take_back();
+    }
 }
 
 /// The lockfile and the exclude file of a repository.
@@ -334,20 +390,14 @@ impl Site<'_> {
     }
 
     /// Puts the bundle on the shelf and its servers into the file, or does neither.
-    pub fn install(&self, arrival: Arrival<'_>, how: &How<'_>) -> Result<Outcome> {
+    pub fn install(&self, arrival: Arrival<'_>, how: &How<'_>) -> Result<Placed> {
         self.put(arrival, how, Verb::Install)
     }
 
     /// Another version in the place of `old`, or the old one stays as it is.
-    pub fn update(&self, arrival: Arrival<'_>, old: &str, how: &How<'_>) -> Result<Outcome> {
-        let (id, new) = (arrival.staged.manifest.id.clone(), arrival.staged.manifest.version.clone());
-        let mut outcome = self.put(arrival, how, Verb::Update)?;
-        if old != new
-            && let Err(error) = self.shelf.remove(&id, old)
-        {
-            outcome.warnings.push(format!("version {old} is still on the disk: {error}"));
-        }
-        Ok(outcome)
+    pub fn update(&self, arrival: Arrival<'_>, old: &str, how: &How<'_>) -> Result<Placed> {
+        let placed = self.put(arrival, how, Verb::Update)?;
+        Ok(Placed { replaced: Some((self.shelf.clone(), old.to_owned())), ..placed })
     }
 
     /// Takes the bundle's servers out of the file, then its folder off the shelf.
@@ -360,19 +410,45 @@ impl Site<'_> {
         Ok(outcome)
     }
 
-    fn put(&self, arrival: Arrival<'_>, how: &How<'_>, verb: Verb) -> Result<Outcome> {
+    fn put(&self, arrival: Arrival<'_>, how: &How<'_>, verb: Verb) -> Result<Placed> {
         let Arrival { staged, origin, answers } = arrival;
         let manifest = staged.manifest.clone();
         let kept = self.shelf.keep(staged)?;
-        let outcome = {
-            let change = verb.change(Package { manifest: &manifest, folder: kept.folder(), origin, answers });
-            match self.target {
-                Some(target) => apply(self.disk, target, &change, how)?,
-                None => plan::without_target(&change, how)?,
-            }
+        let change = verb.change(Package { manifest: &manifest, folder: kept.folder(), origin, answers });
+        let (outcome, written) = match self.target {
+            Some(target) => write(self.disk, target, &change, how)?,
+            None => (plan::without_target(&change, how)?, None),
         };
+        Ok(Placed { outcome, written, kept, manifest, replaced: None })
+    }
+}
+
+/// A bundle on the shelf and in the file. Until [`Placed::done`] it can be, and if dropped is, taken back.
+#[must_use]
+pub struct Placed {
+    pub outcome: Outcome,
+    manifest: Manifest,
+    written: Option<Written>,
+    kept: Kept,
+    /// The version it takes the place of, which stands beside it until all is done.
+    replaced: Option<(Shelf, String)>,
+}
+
+impl Placed {
+    pub fn done(self) -> Outcome {
+        let Self { mut outcome, manifest, written, kept, replaced } = self;
         kept.done();
-        Ok(outcome)
+        written.map(Written::done);
+        if let Some((shelf, old)) = replaced.filter(|(_, old)| *old != manifest.version)
+            && let Err(error) = shelf.remove(&manifest.id, &old)
+        {
+            outcome.warnings.push(format!("version {old} is still on the disk: {error}"));
+        }
+        outcome
+    }
+
+    pub fn take_back(mut self) -> Result<()> {
+        self.written.as_mut().map_or(Ok(()), Written::take_back)
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Forward<I, O> {
     output: O,
     /// What was read of a line that has no end yet.
     line: Vec<u8>,
+    /// A line of which no hub has taken a byte: it is for the next one.
+    unsent: Option<Bytes>,
     talk: Talk,
 }
 
@@ -56,6 +58,7 @@ impl<I: AsyncRead + Unpin, O: AsyncWrite + Unpin> Forward<I, O> {
             input: BufReader::with_capacity(64 * 1024, input),
             output,
             line: Vec::new(),
+            unsent: None,
             talk: Talk::default(),
         }
     }
@@ -66,25 +69,28 @@ impl<I: AsyncRead + Unpin, O: AsyncWrite + Unpin> Forward<I, O> {
         from_hub: impl AsyncRead + Unpin,
         mut to_hub: impl AsyncWrite + Unpin,
     ) -> std::io::Result<End> {
-        let Self { input, output, line, talk } = self;
+        let Self { input, output, line, unsent, talk } = self;
         let greeting = talk.greet();
-        let mut ended = false;
+        let (mut up_ended, mut all_said) = (false, false);
         let up = async {
             for line in greeting {
                 to_hub.write_all(&line).await?;
             }
             loop {
-                input.read_until(b'\n', line).await?;
-                if line.is_empty() {
-                    break;
+                if unsent.is_none() {
+                    input.read_until(b'\n', line).await?;
+                    if line.is_empty() {
+                        break;
+                    }
+                    if line.last() != Some(&b'\n') {
+                        line.push(b'\n');
+                    }
                 }
-                let is_last = line.last() != Some(&b'\n');
-                if is_last {
-                    line.push(b'\n');
-                }
-                let whole = Bytes::from(std::mem::take(line));
+                let whole = &*unsent.get_or_insert_with(|| std::mem::take(line).into());
+                let sent = to_hub.write(whole).await?;
+                let whole = unsent.take().unwrap_or_default();
                 talk.asked(&whole);
-                to_hub.write_all(&whole).await?;
+                to_hub.write_all(&whole[sent..]).await?;
             }
             talk.all_answered().await;
             to_hub.shutdown().await
@@ -106,16 +112,18 @@ impl<I: AsyncRead + Unpin, O: AsyncWrite + Unpin> Forward<I, O> {
             tokio::pin!(up, down);
             loop {
                 tokio::select! {
+                    // What the client says next is not for a hub that is gone.
+                    biased;
                     done = &mut down => {
                         done?;
                         break;
                     }
                     // A hub that cannot be written to is about to end its answers too.
-                    _ = &mut up, if !ended => ended = true,
+                    done = &mut up, if !up_ended => (up_ended, all_said) = (true, done.is_ok()),
                 }
             }
         }
-        if ended && talk.lock().open.is_empty() {
+        if all_said && talk.lock().open.is_empty() {
             return Ok(End::Done);
         }
         for error in talk.give_up() {
@@ -270,6 +278,33 @@ mod tests {
         let mut out = Vec::new();
         let mut forward = Forward::new(input, &mut out);
         let (from, to) = split(ours);
+        let (end, ()) = tokio::join!(forward.carry(from, to), hub);
+        assert_eq!(end.unwrap(), End::Done);
+        assert_eq!(String::from_utf8(out).unwrap(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    }
+
+    #[tokio::test]
+    async fn a_line_that_no_hub_has_taken_is_for_the_next_one() {
+        let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+        let mut out = Vec::new();
+        let mut forward = Forward::new(line.as_bytes(), &mut out);
+        // It cannot be written to, and says so before its answers end.
+        let (deaf, mute) = (duplex(64).0, duplex(64));
+        let gone = async {
+            tokio::task::yield_now().await;
+            drop(mute.1);
+        };
+        let (end, ()) = tokio::join!(forward.carry(mute.0, deaf), gone);
+        assert_eq!(end.unwrap(), End::HubGone);
+
+        let (hub, ours) = duplex(1024);
+        let (from, to) = split(ours);
+        let hub = async {
+            let mut hub = BufReader::new(hub);
+            assert_eq!(read_line(&mut hub).await, line);
+            hub.get_mut().write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n").await.unwrap();
+            assert_eq!(read_line(&mut hub).await, "");
+        };
         let (end, ()) = tokio::join!(forward.carry(from, to), hub);
         assert_eq!(end.unwrap(), End::Done);
         assert_eq!(String::from_utf8(out).unwrap(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");

@@ -68,7 +68,7 @@ struct Other {
 
 impl Commit {
     /// Does it all, or nothing.
-    pub(crate) fn run(self, disk: &Disk) -> Result<()> {
+    pub(crate) fn run(&self, disk: &Disk) -> Result<()> {
         if let Some(before) = &self.config.before
             && self.config.is_change()
         {
@@ -80,8 +80,7 @@ impl Commit {
             };
             disk.replace(&backup, before, readers)?;
         }
-        let mut done = Vec::new();
-        let mut written = self.write(disk, &mut done);
+        let mut written = self.write(disk);
         if written.is_ok() {
             let settled = self.settle(disk);
             // With `mcp.json` the change has taken place: a journal left behind says so to whoever comes next. Where
@@ -90,19 +89,18 @@ impl Commit {
                 written = settled;
             }
         }
-        written.or_else(|error| self.roll_back(disk, &done).and(Err(error)))
+        written.or_else(|error| self.roll_back(disk).and(Err(error)))
     }
 
-    fn write<'a>(&'a self, disk: &Disk, done: &mut Vec<&'a Write>) -> Result<()> {
+    fn write(&self, disk: &Disk) -> Result<()> {
         let mut journalled = self.tracking_after.clone();
         journalled.pending = serde_json::to_value(self.journal()).ok();
         disk.replace(&self.tracking_path, &journalled.to_bytes(), Readers::Unchanged)?;
-        for it in self.others.iter().chain([&self.config]).filter(|it| it.is_change()) {
-            // A rename that is followed by a failed sync has happened all the same.
-            done.push(it);
-            it.put(disk, it.after.as_deref())?;
-        }
-        Ok(())
+        self.others
+            .iter()
+            .chain([&self.config])
+            .filter(|it| it.is_change())
+            .try_for_each(|it| it.put(disk, it.after.as_deref()))
     }
 
     fn settle(&self, disk: &Disk) -> Result<()> {
@@ -113,10 +111,12 @@ impl Commit {
         }
     }
 
-    fn roll_back(&self, disk: &Disk, done: &[&Write]) -> Result<()> {
+    /// Puts back whatever holds its new bytes: a rename that is followed by a failed sync has happened all the same.
+    /// What other hands have written since is left alone.
+    pub(crate) fn roll_back(&self, disk: &Disk) -> Result<()> {
         let back = || {
-            for it in done.iter().rev() {
-                if disk.read(&it.path)? != it.before {
+            for it in [&self.config].into_iter().chain(self.others.iter().rev()) {
+                if it.before != it.after && disk.read(&it.path)? == it.after {
                     it.put(disk, it.before.as_deref())?;
                 }
             }

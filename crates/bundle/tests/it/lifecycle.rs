@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toolgrove_bundle::install::{Arrival, Site, Verb};
+use toolgrove_bundle::install::{Arrival, Placed, Site, Verb};
 use toolgrove_bundle::manifest::{Answers, Expected};
 use toolgrove_bundle::places::{Client, CommitMode, Editor, Home, System, Target};
 use toolgrove_bundle::servers::Scope;
@@ -68,7 +68,7 @@ fn a_bundle_comes_is_updated_and_goes_without_a_trace() {
     let arriving = arrival(&kit, staged, &answers);
     let preview = run.site().preview(&arriving, Verb::Install, &how).unwrap();
     assert_eq!(kit.text(), "{}", "a preview touches nothing");
-    let installed = run.site().install(arriving, &how).unwrap();
+    let installed = run.site().install(arriving, &how).unwrap().done();
     assert_eq!(installed.installed, preview.installed);
     assert_eq!(preview.installed[0].definition["args"], json!(["${bundlePath}/s.js"]), "shown as written");
     let path = kit.servers()[&name("b", "s")]["args"][0].as_str().unwrap().to_owned();
@@ -76,7 +76,7 @@ fn a_bundle_comes_is_updated_and_goes_without_a_trace() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "1");
 
     let staged = run.stage(&[("deployment-manifest.yml", &manifest("1.1.0", "t")), ("s.js", "2")]).unwrap();
-    run.site().update(arrival(&kit, staged, &answers), "1.0.0", &how).unwrap();
+    run.site().update(arrival(&kit, staged, &answers), "1.0.0", &how).unwrap().done();
     assert_eq!(kit.servers().keys().collect::<Vec<_>>(), [&name("b", "t")]);
     let folder = kit.folder.path().join("data/bundles");
     assert_eq!(names_in(&folder.join("b")), ["1.1.0"]);
@@ -95,23 +95,70 @@ fn an_install_that_fails_leaves_nothing_on_the_shelf() {
     let how = kit.how(&none);
     let stage =
         |version: &str| run.stage(&[("deployment-manifest.yml", &manifest(version, "s")), ("s.js", version)]);
-    let error = run.site().install(arrival(&kit, stage("1.0.0").unwrap(), &answers), &how).unwrap_err();
+    let error = run
+        .site()
+        .install(arrival(&kit, stage("1.0.0").unwrap(), &answers), &how)
+        .map(Placed::done)
+        .unwrap_err();
     assert_eq!(error.code(), "bundle.file");
     let folder = kit.folder.path().join("data/bundles");
     assert_eq!(names_in(&folder), Vec::<String>::new());
 
     // And an update that fails leaves the old version, even when it has the same number.
     kit.write("{}");
-    run.site().install(arrival(&kit, stage("1.0.0").unwrap(), &answers), &how).unwrap();
+    run.site().install(arrival(&kit, stage("1.0.0").unwrap(), &answers), &how).unwrap().done();
     let text = kit.text();
     for version in ["1.0.0", "2.0.0"] {
         let bad = manifest(version, "s").replace("command: node", "url: x");
         let staged = run.stage(&[("deployment-manifest.yml", &bad), ("s.js", "new")]).unwrap();
-        let error = run.site().update(arrival(&kit, staged, &answers), "1.0.0", &how).unwrap_err();
+        let error =
+            run.site().update(arrival(&kit, staged, &answers), "1.0.0", &how).map(Placed::done).unwrap_err();
         assert_eq!(error.code(), "bundle.manifest");
         assert_eq!(kit.text(), text);
         assert_eq!(names_in(&folder.join("b")), ["1.0.0"]);
         assert_eq!(std::fs::read_to_string(folder.join("b/1.0.0/s.js")).unwrap(), "1.0.0");
+    }
+}
+
+#[test]
+fn what_was_installed_or_updated_can_be_taken_back_to_the_byte() {
+    for before in [None, Some("// mine\n{\"servers\": {\"own\": {\"command\": \"x\"}}, }\n")] {
+        let kit = before.map_or_else(Kit::new, Kit::with);
+        let run = Run { kit: &kit, shelf: shelf(&kit) };
+        let (answers, none) = (Answers::new(), |_: &str| None);
+        let how = kit.how(&none);
+        let arriving = |version: &str| {
+            let files = [
+                ("deployment-manifest.yml", &*manifest(version, &version.replace('.', "-"))),
+                ("s.js", version),
+            ];
+            arrival(&kit, run.stage(&files).unwrap(), &answers)
+        };
+        let (folder, shelf) = (kit.target.file.parent().unwrap(), kit.folder.path().join("data/bundles"));
+        let all = || {
+            let names = if folder.exists() { names_in(folder) } else { Vec::new() };
+            let files = names.into_iter().filter(|it| !it.ends_with(".backup"));
+            files.map(|it| (it.clone(), std::fs::read(folder.join(it)).unwrap())).collect::<Vec<_>>()
+        };
+        let empty = all();
+        run.site().install(arriving("1.0.0"), &how).unwrap().take_back().unwrap();
+        drop(run.site().install(arriving("1.0.0"), &how).unwrap());
+        assert_eq!((all(), names_in(&shelf)), (empty, Vec::new()), "{before:?}");
+        assert_eq!(before.is_none(), !folder.exists());
+
+        run.site().install(arriving("1.0.0"), &how).unwrap().done();
+        let installed = all();
+        for version in ["1.0.0", "2.0.0"] {
+            run.site().update(arriving(version), "1.0.0", &how).unwrap().take_back().unwrap();
+            drop(run.site().update(arriving(version), "1.0.0", &how).unwrap());
+            assert_eq!((all(), names_in(&shelf.join("b"))), (installed.clone(), vec!["1.0.0".to_owned()]));
+        }
+
+        // What somebody has written in between is theirs.
+        let placed = run.site().update(arriving("2.0.0"), "1.0.0", &how).unwrap();
+        kit.write("{\"servers\": {\"new\": {\"command\": \"y\"}}}");
+        placed.take_back().unwrap();
+        assert_eq!(kit.text(), "{\"servers\": {\"new\": {\"command\": \"y\"}}}");
     }
 }
 
@@ -190,13 +237,18 @@ fn an_mcpb_is_installed_with_its_answers() {
     let none = |_: &str| None;
     let how = kit.how(&none);
     let answers = Answers::new();
-    let error = run.site().install(arrival(&kit, run.stage(&files).unwrap(), &answers), &how).unwrap_err();
+    let error = run
+        .site()
+        .install(arrival(&kit, run.stage(&files).unwrap(), &answers), &how)
+        .map(Placed::done)
+        .unwrap_err();
     assert_eq!(error.to_string(), "setting `token` is needed");
     assert_eq!(error.hint().unwrap(), "give it with `--set token=<value>`");
     assert_eq!(kit.bytes(), None);
 
     let answers = json!({"token": "t0p"}).as_object().unwrap().clone();
-    let outcome = run.site().install(arrival(&kit, run.stage(&files).unwrap(), &answers), &how).unwrap();
+    let outcome =
+        run.site().install(arrival(&kit, run.stage(&files).unwrap(), &answers), &how).unwrap().done();
     let server = &kit.servers()[&name("w", "w")];
     assert_eq!(server["env"]["TOKEN"], "t0p");
     assert!(server["args"][0].as_str().unwrap().ends_with("data/bundles/w/1.0.0/s.js"));
@@ -216,7 +268,7 @@ fn without_a_file_the_hub_alone_gets_the_servers() {
     });
     let staged = shelf.stage_server_json(&text.to_string(), &Expected::default(), System::Linux).unwrap();
     let (answers, none) = (Answers::new(), |_: &str| None);
-    let outcome = site.install(arrival(&kit, staged, &answers), &kit.how(&none)).unwrap();
+    let outcome = site.install(arrival(&kit, staged, &answers), &kit.how(&none)).unwrap().done();
     assert_eq!(
         Value::Object(outcome.installed[0].ready.clone()),
         json!({"type": "http", "url": "https://x/mcp"})

@@ -89,6 +89,10 @@ pub async fn exported(app: &App, caller: &Caller, format: Option<&str>, secrets:
         let auth = app.auth_config(&row).await?;
         let Ok(mut entry) = rows::shown_entry(&server, auth.as_ref(), &credentials) else { continue };
         entry.enabled = server.enabled && row.enabled;
+        if let Some(Switch::Duplicate { of }) = offer.as_ref().map(|it| &it.instance.switch) {
+            entry.enabled = false;
+            entry.description = Some(format!("Duplicate of {of}"));
+        }
         if let Some(offer) = &offer {
             entry.disabled_tools =
                 offer.listed().filter(|it| !it.enabled).map(|it| it.name.clone()).collect();

@@ -227,10 +227,9 @@ impl App {
         let shelf = self.bundle_shelf(caller);
         let manifest = coming.fetched.staged.manifest.clone();
         let sha256 = coming.fetched.staged.sha256.clone();
-        let Coming { order, before, target, .. } = &coming;
-        let (order, before, target) = (order.clone(), before.clone(), target.clone());
-        let old = before.as_ref().map(|it| it.version.clone());
-        let outcome = on_disk(self, move |app| {
+        let (order, target) = (coming.order.clone(), coming.target.clone());
+        let old = coming.before.as_ref().map(|it| it.version.clone());
+        let placed = on_disk(self, move |app| {
             let Coming { fetched, target, order, verb, .. } = coming;
             let home = app.any_home();
             let environment = app.bundle_env();
@@ -245,17 +244,16 @@ impl App {
         })
         .await?;
         let registered =
-            self.register_bundle(caller, &manifest, &order, target.as_ref(), sha256, &outcome).await;
+            self.register_bundle(caller, &manifest, &order, target.as_ref(), sha256, &placed.outcome).await;
         let instances = match registered {
             Ok(instances) => instances,
             Err(error) => {
-                // What the registry cannot have, the file must not have either. An update stays: the old is gone.
-                if before.is_none() {
-                    self.take_out(caller, &manifest.id, &manifest.version, target).await?;
-                }
+                // What the registry cannot have, the file must not have either.
+                on_disk(self, |_| placed.take_back()).await?;
                 return Err(error);
             }
         };
+        let outcome = on_disk(self, |_| Ok(placed.done())).await?;
         let started = self.start_bundle(caller.person, instances).await?;
         Ok(Done { plan: Plan { warnings: outcome.warnings, failed: outcome.failed, ..plan }, started })
     }

@@ -46,8 +46,8 @@ fn a_bundle_is_shown_then_installed_in_file_and_hub_and_removed_without_a_trace(
     assert_eq!(home.type_("server list --json").json()[0]["origin"], "bundle:tools");
     let mut call = home.command(["call", "mcp__weather__echo", "a=1"]);
     assert_eq!(home.finish(call.env("WEATHER_KEY", "s3cret")).ok(), "{\"a\":1}\n");
-    let unset = home.type_("call mcp__weather__echo a=1");
-    assert!(unset.err.starts_with("error: cannot reach `weather`: not set: `WEATHER_KEY`"), "{unset:?}");
+    let unset = home.type_("call mcp__weather__echo a=2");
+    assert_eq!(unset.ok(), "{\"a\":2}\n", "what is not set is empty here too");
 
     let again = home.run(["bundle", "install", &source, "--yes"]);
     expect![[r"
@@ -104,6 +104,13 @@ fn a_twin_is_off_in_file_and_hub_and_takes_over_when_the_first_goes() {
     );
     let refused = home.type_("call mcp__again__echo");
     assert!(refused.err.contains("error: `again` does the same as `weather`"), "{refused:?}");
+    let exported: Value = serde_json::from_str(&home.type_("export").ok()).unwrap();
+    let twin = &exported["servers"]["again"];
+    assert_eq!(
+        (&twin["disabled"], &twin["description"]),
+        (&json!(true), &json!("Duplicate of weather")),
+        "{exported}"
+    );
 
     let gone = home.type_("bundle uninstall one --yes").ok();
     assert_eq!(gone, "removed `one` with 1 server\n  prompt-registry:two:again takes its place\n");
@@ -160,29 +167,10 @@ fn what_was_agreed_to_is_what_is_installed() {
     let plan = home.run(["bundle", "install", &source, "--preview", "--json"]).json();
     home.bundle("tools", "1.0.0", &json!({ "weather": { "command": "sh", "args": ["-c", "evil"] } }));
     let order = json!({ "source": source, "digest": plan["digest"] });
-    let answer = post(&home, &hub.url(), "/api/bundles", &order);
+    let answer = hub.ask(&home, "POST", "/api/bundles", &order);
     assert!(answer.contains("bundle.changed"), "{answer}");
     assert!(home.read(&home.mcp_json()).is_none());
     hub.stop();
-}
-
-/// One request, as a script would send it.
-fn post(home: &Home, mcp: &str, path: &str, body: &Value) -> String {
-    use std::io::{Read, Write};
-    let host = mcp.split('/').nth(2).unwrap();
-    let key = fs::read_to_string(home.data("key")).unwrap();
-    let body = body.to_string();
-    let mut stream = std::net::TcpStream::connect(host).unwrap();
-    write!(
-        stream,
-        "POST {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        key.trim(),
-        body.len()
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
 }
 
 #[test]
@@ -212,6 +200,20 @@ fn what_the_registry_cannot_have_comes_out_of_the_file_again() {
     assert!(!home.data("bundles/tools").exists());
     database("DROP TRIGGER no_bundles");
     home.run(["bundle", "install", &source, "--yes"]).ok();
+
+    // Nor is an old version given up for one that the registry cannot have.
+    let before = home.read(&home.mcp_json());
+    database("CREATE TRIGGER no_bundles BEFORE UPDATE ON bundles BEGIN SELECT RAISE(ABORT, 'no'); END");
+    home.bundle("tools", "2.0.0", &json!({ "other": { "command": fixture(), "args": ["stdio"] } }));
+    let refused = home.type_("bundle update tools --yes");
+    assert!(refused.err.contains("something broke inside the hub"), "{refused:?}");
+    assert_eq!(home.read(&home.mcp_json()), before);
+    assert!(home.data("bundles/tools/1.0.0").exists() && !home.data("bundles/tools/2.0.0").exists());
+    assert_eq!(home.type_("bundle list --json").json()[0]["version"], "1.0.0");
+    assert_eq!(home.type_("call mcp__weather__echo a=1").ok(), "{\"a\":1}\n");
+    database("DROP TRIGGER no_bundles");
+    home.type_("bundle update tools --yes").ok();
+    assert!(home.read(&home.mcp_json()).unwrap().contains("prompt-registry:tools:other"));
     hub.stop();
 }
 

@@ -150,3 +150,31 @@ fn what_no_bundle_brought_is_served_and_shown() {
     let list = rug.home.type_("pins list").ok();
     assert!(list.contains("mcp__rug__ping  changed  served  4 flagged"), "{list}");
 }
+
+#[test]
+fn a_workspace_may_hold_what_no_bundle_brought_and_let_a_bundles_changes_pass() {
+    let rug = Rug::installed();
+    let hub = rug.home.serve();
+    let list = hub.ask(&rug.home, "GET", "/api/workspaces", &json!(null));
+    let list: Value = serde_json::from_str(list.lines().find(|it| it.starts_with('[')).unwrap()).unwrap();
+    let path = format!("/api/workspaces/{}", list[0]["id"].as_str().unwrap());
+    let policy = |word: Value| {
+        let answer = hub.ask(&rug.home, "PATCH", &path, &json!({ "pins": word }));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        rug.home.type_("instance refresh rug").ok();
+    };
+    rug.says(&pulled());
+    for (word, called) in [
+        (json!("hold"), REFUSED),
+        (json!("warn"), "pong\nexit 0"),
+        (json!(null), REFUSED),
+        (json!("off"), "pong\nexit 0"),
+    ] {
+        policy(word.clone());
+        assert_eq!(rug.call("ping"), called, "{word}");
+    }
+    assert_eq!(rug.home.type_("pins list").all(), "every tool is as it was approved\nexit 0", "nobody looks");
+    let wrong = hub.ask(&rug.home, "PATCH", &path, &json!({ "pins": "loose" }));
+    assert!(wrong.contains("`loose` is not one of `off`, `warn` and `hold`"), "{wrong}");
+    hub.stop();
+}

@@ -64,8 +64,9 @@ fn a_second_client_and_commands_share_the_hub_of_the_first() {
 
     // The first client leaves, and the second goes on with a hub of its own.
     assert_eq!(first.end().1, Some(0));
-    let other = second.call(2, "mcp__fix__pid")["result"]["structuredContent"]["pid"].clone();
-    assert!(other.is_number() && other != pid, "{other} {pid}");
+    let answer = second.call(2, "mcp__fix__pid");
+    let other = &answer["result"]["structuredContent"]["pid"];
+    assert!(other.is_number() && *other != pid, "{answer} {pid}");
     assert_eq!(home.type_("tools").code, 0);
     assert_eq!(second.end().1, Some(0));
 }
