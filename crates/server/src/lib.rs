@@ -196,7 +196,7 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/ui/join", get(auth::join_form).post(auth::join));
     let pages = pages.merge(open_pages).layer(from_fn_with_state(state.clone(), connect::on_own_host));
     Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(page::healthy))
         .route("/tabs", get(tabs::open))
         .route("/oauth/client.json", get(connect::document))
         .merge(known)

@@ -12,6 +12,11 @@ use uuid::Uuid;
 use crate::App;
 use crate::problem::Refusal;
 
+/// `/healthz`.
+pub(crate) async fn healthy() -> &'static str {
+    "ok\n"
+}
+
 /// What a person has connected, for a binary without the UI.
 pub(crate) async fn home(app: &App, caller: &Caller) -> Response {
     let instances = match app.store.instances_of(caller.person).await {

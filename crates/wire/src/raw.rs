@@ -213,7 +213,9 @@ pub struct Member<'a> {
 
 impl<'a> Member<'a> {
     pub fn key(&self) -> Cow<'a, str> {
-        let inner = &self.object.as_str()[self.key_start + 1..self.key_end - 1];
+        // Only the key is looked at: its object may be a megabyte long.
+        let inner = &self.object.0[self.key_start + 1..self.key_end - 1];
+        let inner = std::str::from_utf8(inner).expect("checked JSON is UTF-8");
         if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
             return Cow::Borrowed(inner);
         }

@@ -9,6 +9,7 @@ mod bench;
 mod conformance;
 mod docs;
 mod fuzz;
+mod guard;
 mod hub;
 mod licences;
 mod packages;
@@ -57,8 +58,10 @@ enum Command {
     Docs,
     /// Write the UI's types from the API's answers
     Types,
-    /// Measure start-up time and idle memory of the release build
+    /// Measure the release build against a bare proxy: calls, lists, start-up, memory
     Bench(bench::Args),
+    /// Count what a call costs in instructions and allocations
+    Guard(guard::Args),
 }
 
 #[tokio::main]
@@ -77,6 +80,7 @@ async fn main() -> ExitCode {
             Command::Docs => docs::run().await,
             Command::Types => docs::types().await,
             Command::Bench(args) => bench::run(args).await,
+            Command::Guard(args) => guard::run(args).await,
         }
     };
     tokio::select! {

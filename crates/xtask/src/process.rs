@@ -172,10 +172,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn pid(&self) -> Option<u32> {
-        self.group.child.id()
-    }
-
     /// Asks it to end and waits; a server that does not listen is killed.
     pub(crate) async fn stop(mut self) {
         self.group.signal(Signal::TERM);

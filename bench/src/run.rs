@@ -1,0 +1,153 @@
+//! The whole benchmark, from the first process to the last verdict.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::bounds::{self, Bound, Direct, Found};
+use crate::calls::{self, Measured, SMALL};
+use crate::lists::{self, Lists};
+use crate::load::{Sessions, Span, Work};
+use crate::machine::{About, Cores, pin, raise_files};
+use crate::memory::{self, Memory};
+use crate::pipe::Pipe;
+use crate::process::{Hub, configure, installed, ourselves};
+use crate::speech::Era;
+use crate::stand::{Stand, through};
+use crate::{chart, note};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The hub that is measured
+    #[arg(long)]
+    hub: PathBuf,
+    /// Where the figures go: `bench.json` and `bench.svg`
+    #[arg(long)]
+    out: PathBuf,
+    /// Less of everything
+    #[arg(long)]
+    quick: bool,
+    /// Other gateways, see `bench/README.md`
+    #[arg(long)]
+    peers: Option<PathBuf>,
+    /// A Node.js that runs the server of the TypeScript SDK
+    #[arg(long)]
+    node: Option<PathBuf>,
+    /// That server
+    #[arg(long)]
+    ts_server: Option<PathBuf>,
+}
+
+/// Everything that was found, as it is kept.
+#[derive(Serialize)]
+struct Report<'a> {
+    about: &'a About,
+    calls: &'a [Measured],
+    lists: &'a Lists,
+    memory: &'a Memory,
+    direct: &'a Direct,
+    bounds: &'a [Bound],
+}
+
+pub(crate) async fn run(args: Args) -> Result<()> {
+    let (cores, files) = (Cores::find(), raise_files());
+    pin(cores.rest);
+    let about = About::of(&args.hub, installed("nginx").as_deref(), args.node.as_deref(), cores);
+    note(format_args!("{} · {} cores · load {} · {}", about.cpu, about.cores, about.load, about.toolgrove));
+    if cores.measured.is_none() {
+        note(format_args!("only one core may be used here: nothing is pinned, ratios are rough"));
+    }
+    let (rounds, span) = if args.quick {
+        (3, Span { warm_up: Duration::from_millis(150), measured: Duration::from_millis(350) })
+    } else {
+        (5, Span { warm_up: Duration::from_millis(300), measured: Duration::from_millis(900) })
+    };
+
+    note(format_args!("\ncalls ({rounds} rounds of each column in turn, medians)"));
+    let stand = Stand::start(&args.hub, args.peers.as_deref(), cores).await?;
+    let measured = calls::measure(&stand, &calls::plan(args.quick), rounds, span).await?;
+    note(format_args!("\nprocesses on their standard streams, driven directly"));
+    let ts = args.node.as_deref().zip(args.ts_server.as_deref()).filter(|it| it.0.exists() && it.1.exists());
+    let direct = direct(&args.hub, ts, cores, span).await?;
+    note(format_args!("\nlists and starts"));
+    let server = stand.server_address(Era::Modern).to_owned();
+    let lists = lists::measure(&args.hub, &server, cores, span, rounds.min(3)).await?;
+    note(format_args!("\nmemory"));
+    let memory = memory::measure(&args.hub, &server, cores, files, args.quick).await?;
+    stand.hub.program.stop().await;
+
+    let found = Found { calls: &measured, lists: &lists, memory: &memory, direct: &direct };
+    let bounds = bounds::judge(&found);
+    std::fs::create_dir_all(&args.out)?;
+    let report = Report {
+        about: &about,
+        calls: &measured,
+        lists: &lists,
+        memory: &memory,
+        direct: &direct,
+        bounds: &bounds,
+    };
+    std::fs::write(args.out.join("bench.json"), serde_json::to_string_pretty(&report)?)?;
+    std::fs::write(args.out.join("bench.svg"), chart::draw(&found, &about))?;
+    note(format_args!("\n{}", bounds::table(&bounds)));
+    note(format_args!("  figures: {}", args.out.join("bench.json").display()));
+    note(format_args!("  chart:   {}", args.out.join("bench.svg").display()));
+    match bounds.iter().filter(|it| !it.holds).count() {
+        0 => Ok(()),
+        missed => bail!("{missed} of {} bounds are missed", bounds.len()),
+    }
+}
+
+const UNDER_WAY: usize = 16;
+
+/// What single processes answer without a hub, and what the hub makes of the slower of them.
+async fn direct(hub: &Path, ts: Option<(&Path, &Path)>, cores: Cores, span: Span) -> Result<Direct> {
+    let call = Work::Call { bytes: SMALL };
+    let mut echo = Pipe::open(ourselves(&["echo", "--era", "legacy", "--stdio"])?).await?;
+    echo.rate(call, UNDER_WAY, span.warm_up).await?;
+    let mut found =
+        Direct { echo_stdio: echo.rate(call, UNDER_WAY, span.measured * 2).await?, ..Direct::default() };
+    note(format_args!("  echo: {:.0} calls/s", found.echo_stdio));
+    let Some((node, script)) = ts else { return Ok(found) };
+    let command = |tools: &str| {
+        let mut command = Command::new(node);
+        command.arg(script).arg(tools);
+        command
+    };
+    let warm_up = Duration::from_secs(2);
+    let mut few = Pipe::open(command("10")).await?;
+    few.rate(call, UNDER_WAY, warm_up).await?;
+    let rate = few.rate(call, UNDER_WAY, span.measured * 2).await?;
+    drop(few);
+    let mut many = Pipe::open(command("1000")).await?;
+    many.rate(Work::List, 1, warm_up).await?;
+    let lists = many.rate(Work::List, 1, span.measured * 2).await?;
+    drop(many);
+
+    let folder = TempDir::with_prefix("toolgrove-bench-")?;
+    let text = |it: &Path| it.to_str().map(str::to_owned).context("a path that can be written down");
+    let peers = std::env::var("TOOLGROVE_TEST_PEERS").unwrap_or_default();
+    let entry = format!(
+        "[server.ts]\ncommand = {:?}\nargs = [{:?}, \"10\"]\nenv = {{ TOOLGROVE_TEST_PEERS = {peers:?} }}\n",
+        text(node)?,
+        text(script)?
+    );
+    configure(folder.path(), &entry)?;
+    let hub = Hub::start(hub, folder.path(), cores).await?;
+    let target = through(&hub, Era::Legacy, "ts");
+    let mut sessions = Sessions::open(&[target], UNDER_WAY, call).await?;
+    let long = Span { warm_up, measured: span.measured * 2 };
+    let through_hub = sessions.round(Some(hub.program.pid()), long).await?.per_second;
+    hub.program.stop().await;
+    note(format_args!(
+        "  TypeScript SDK: {rate:.0} calls/s, through the hub {through_hub:.0}; {lists:.1} lists of 1 000 tools/s"
+    ));
+    found.ts_stdio = Some(rate);
+    found.hub_over_ts = Some(through_hub);
+    found.ts_list_1000 = Some(lists);
+    Ok(found)
+}
