@@ -98,6 +98,11 @@ pub enum Door {
     Api,
     Cli,
     Xml,
+    /// A model of the hub's own chat asked for it, or its person did.
+    Chat,
+    /// A bud's model asked for it.
+    Bud,
+    Plan,
 }
 
 impl Door {
@@ -109,6 +114,9 @@ impl Door {
             Self::Api => "api",
             Self::Cli => "cli",
             Self::Xml => "xml",
+            Self::Chat => "chat",
+            Self::Bud => "bud",
+            Self::Plan => "plan",
         }
     }
 }
@@ -217,6 +225,17 @@ pub struct Outgoing {
     /// Whether sending it twice does no harm (`readOnlyHint` or `idempotentHint`).
     pub repeatable: bool,
     pub legacy_task: LegacyTask,
+    /// In whose name it is sent; none for the hub's own.
+    pub behind: Option<Behind>,
+}
+
+/// The call behind a request: what somebody needs who goes on in its name.
+#[derive(Debug, Clone)]
+pub struct Behind {
+    pub call: Uuid,
+    pub caller: Arc<Caller>,
+    /// How deep in buds it is.
+    pub depth: u8,
 }
 
 /// Whether a 2025-11-25 server runs the tool only as a task (`execution.taskSupport` is `required`). Its link then

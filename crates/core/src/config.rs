@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 use url::Url;
 
+use crate::bud::BudPreset;
 use crate::import::Entry;
 use crate::name::Profile;
 use crate::net::Exception;
@@ -45,6 +46,7 @@ pub struct Config {
     pub sign_in: SignIn,
     pub providers: BTreeMap<String, Provider>,
     pub servers: Vec<Entry>,
+    pub buds: BTreeMap<String, BudPreset>,
 }
 
 impl Config {

@@ -95,6 +95,29 @@ pub enum Error {
     #[error("`{host}` is not at a public address")]
     PrivateAddress { host: String },
 
+    #[error("calls are not enabled in this workspace")]
+    CallsOff,
+    #[error("external servers are not enabled in this workspace")]
+    ExternalOff,
+    #[error("`{server}` allows {per_second} calls a second")]
+    RateLimited { server: String, per_second: f64, retry_ms: u64 },
+    #[error("a bud may be called at most 3 deep")]
+    BudDepth,
+    #[error("too many bud calls are running")]
+    BudBusy,
+    #[error("no model can be reached: {0}")]
+    ModelMissing(String),
+    #[error("provider `{provider}` failed: {problem}")]
+    Provider { provider: String, problem: String },
+    #[error("the model could not be followed: {0}")]
+    ModelOutput(String),
+    #[error("the plan runs in a circle: {0}")]
+    PlanCycle(String),
+    #[error("{0}")]
+    PlanReference(String),
+    #[error("function `{name}` stands there twice")]
+    ConvertDuplicate { name: String },
+
     #[error("you may not call `{tool}`")]
     Denied { tool: String },
     #[error("arguments do not match: {problem}")]
@@ -202,6 +225,17 @@ impl Error {
             Self::OauthExchange(_) => "oauth.exchange",
             Self::HostNotAllowed { .. } => "workspace.host",
             Self::PrivateAddress { .. } => "net.private",
+            Self::CallsOff => "workspace.calls-off",
+            Self::ExternalOff => "workspace.external-off",
+            Self::RateLimited { .. } => "rate.limited",
+            Self::BudDepth => "bud.depth",
+            Self::BudBusy => "bud.busy",
+            Self::ModelMissing(_) => "model.missing",
+            Self::Provider { .. } => "model.provider",
+            Self::ModelOutput(_) => "model.output",
+            Self::PlanCycle(_) => "plan.cycle",
+            Self::PlanReference(_) => "plan.reference",
+            Self::ConvertDuplicate { .. } => "convert.duplicate",
             Self::Denied { .. } => "call.denied",
             Self::Arguments { .. } => "call.arguments",
             Self::Timeout { .. } => "call.timeout",
@@ -268,6 +302,10 @@ impl Error {
             Self::Role { .. } => "ask an admin".into(),
             Self::HostNotAllowed { .. } => "ask an admin to add it to the allowlist".into(),
             Self::PrivateAddress { .. } => "an admin can let it through with `[net] allow_private`".into(),
+            Self::CallsOff | Self::ExternalOff => "ask a workspace admin to open the next phase".into(),
+            Self::ModelMissing(_) => {
+                "add a `[provider.<name>]` with `kind`, `url` and `key` to `toolgrove.toml`; see `docs/buds.md`".into()
+            }
             Self::TokenMayNot => "sign in to the hub's page, or use `toolgrove` on its machine".into(),
             Self::LastAdmin => "make somebody else an admin first".into(),
             Self::Timeout { slug, .. } | Self::Unreachable { slug, .. } | Self::Garbled { slug, .. } => {
@@ -292,6 +330,9 @@ impl Error {
             | Self::Request(_)
             | Self::Import(_)
             | Self::Config(_)
+            | Self::PlanCycle(_)
+            | Self::PlanReference(_)
+            | Self::ConvertDuplicate { .. }
             | Self::OauthStateUnknown
             | Self::OauthStateExpired
             | Self::OauthRefused(_) => 400,
@@ -308,6 +349,9 @@ impl Error {
             | Self::HostNotAllowed { .. }
             | Self::PrivateAddress { .. }
             | Self::TokenMayNot
+            | Self::CallsOff
+            | Self::ExternalOff
+            | Self::BudDepth
             | Self::ActAs(_)
             | Self::Denied { .. }
             | Self::AuthOrigin
@@ -329,9 +373,10 @@ impl Error {
             | Self::OauthClientMissing { .. }
             | Self::EmailTaken { .. }
             | Self::LastAdmin
+            | Self::ModelMissing(_)
             | Self::NeedsReauth { .. } => 409,
             Self::Arguments { .. } => 422,
-            Self::Throttled { .. } => 429,
+            Self::Throttled { .. } | Self::RateLimited { .. } | Self::BudBusy => 429,
             Self::Cancelled => 499,
             Self::Internal(_) => 500,
             Self::Unreachable { .. }
@@ -341,6 +386,8 @@ impl Error {
             | Self::OauthDiscovery(_)
             | Self::OauthRegistration(_)
             | Self::OauthExchange(_)
+            | Self::Provider { .. }
+            | Self::ModelOutput(_)
             | Self::Server { .. } => 502,
             Self::Timeout { .. } => 504,
         }
@@ -366,6 +413,8 @@ impl Error {
                 | Self::Garbled { .. }
                 | Self::TooLarge { .. }
                 | Self::NeedsReauth { .. }
+                | Self::Provider { .. }
+                | Self::ModelOutput(_)
                 | Self::Cancelled
         )
     }
@@ -391,6 +440,7 @@ impl Error {
             Self::NeedsReauth { status: Some(status), body, .. } => {
                 Some(serde_json::json!({ "status": status, "body": body }))
             }
+            Self::RateLimited { retry_ms, .. } => Some(serde_json::json!({ "retry_after_ms": retry_ms })),
             Self::TabNone { reason: Some(reason), .. } => Some(serde_json::json!({ "reason": reason })),
             Self::Server { code, message, data } => Some(serde_json::json!({
                 "code": code,

@@ -20,14 +20,19 @@ use toolgrove_wire::modern::{HEADER_MISMATCH, ResultHead, ResultKind};
 use toolgrove_wire::{Abilities, Edit, Raw};
 use uuid::Uuid;
 
+use crate::bud::{self, DEEPEST};
 use crate::bus::Bus;
-use crate::call::{Asking, Call, Caller, LegacyTask, Links, Method, Outcome, Outgoing, Subject, View};
+use crate::call::{
+    Asking, Behind, Call, Caller, LegacyTask, Links, Method, Outcome, Outgoing, Subject, View,
+};
 use crate::catalog::{Catalog, Place, Route, usable};
 use crate::config::Capabilities;
 use crate::event::{Event, Events, ListKind};
-use crate::instance::{Instance, Verdict};
+use crate::instance::{Instance, Transport, Verdict};
+use crate::limits::{self, Limits};
 use crate::offer::{Offer, Shown};
 use crate::pins::PinPolicy;
+use crate::policy::Decision;
 use crate::record::{CallEnd, CallRecord};
 use crate::{Error, Timeline, drive, meter, policy, tabs, trace, uri};
 
@@ -71,6 +76,7 @@ pub struct Hub<L, G> {
     fetching: Mutex<HashMap<Uuid, Arc<AsyncMutex<listing::Fetched>>>>,
     /// How many clients watch a resource or a task of an instance.
     watched: Mutex<HashMap<(Uuid, Subject), watch::Watchers>>,
+    limits: Limits,
     bus: Bus,
 }
 
@@ -129,12 +135,20 @@ struct Target {
     repeatable: bool,
     headers: Vec<(String, String)>,
     legacy_task: LegacyTask,
+    decision: Decision,
 }
 
 impl Target {
     /// A request that changes nothing.
     fn reading(instance: Arc<Instance>, params: Raw) -> Self {
-        Self { instance, params, repeatable: true, headers: Vec::new(), legacy_task: LegacyTask::No }
+        Self {
+            instance,
+            params,
+            repeatable: true,
+            headers: Vec::new(),
+            legacy_task: LegacyTask::No,
+            decision: Decision::Allow,
+        }
     }
 }
 
@@ -181,6 +195,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             states: Mutex::default(),
             fetching: Mutex::default(),
             watched: Mutex::default(),
+            limits: Limits::default(),
             bus: Bus::default(),
         }
     }
@@ -267,27 +282,33 @@ impl<L: Links, G: Log> Hub<L, G> {
         recorder: &mut Recorder<'_, G>,
     ) -> Result<Outcome, Error> {
         let carried = self.carried(call, recorder).await?;
-        let Target { instance, params, repeatable, headers, legacy_task } = match call.method {
-            Method::CallTool => self.check_tool(carried.as_ref().unwrap_or(call), recorder).await?,
+        let meant = carried.as_ref().unwrap_or(call);
+        let Target { instance, params, repeatable, headers, legacy_task, decision } = match call.method {
+            Method::CallTool => self.check_tool(meant, recorder).await?,
             Method::GetPrompt => self.place_prompt(call)?,
             Method::ReadResource => self.place_resource(call)?,
             Method::Complete => self.place_completion(call)?,
             Method::GetTask | Method::UpdateTask | Method::CancelTask => self.place_task(call)?,
         };
         recorder.target(&instance);
+        let (depth, _running) = self.admit(meant, &instance, decision, &events).await?;
+        if let Some(record) = &mut recorder.record {
+            record.depth = depth;
+        }
         events.checked();
         if let Some(record) = &recorder.record {
             self.log.begun(record);
         }
         let outgoing = Outgoing {
             method: call.method,
-            params: trace::step(&params, call.id),
+            params: bud::with_depth(&trace::step(&params, call.id), depth),
             chat: call.chat.clone(),
             log_level: call.log_level.clone(),
             abilities: call.abilities,
             headers,
             repeatable,
             legacy_task,
+            behind: Some(Behind { call: call.id, caller: call.caller.clone(), depth }),
         };
         let mut result = self.send(call, &instance, outgoing.clone(), events.clone()).await;
         if is_header_mismatch(&result) && call.method == Method::CallTool {
@@ -312,6 +333,34 @@ impl<L: Links, G: Log> Hub<L, G> {
         let head = ResultHead::read(&result);
         recorder.is_error = head.is_error;
         Ok(Outcome { result, kind: head.kind, instance })
+    }
+
+    /// What a checked call waits for before it goes out: limits, and somebody's word. Gives its depth in buds.
+    async fn admit(
+        &self,
+        call: &Call,
+        instance: &Instance,
+        decision: Decision,
+        events: &Events,
+    ) -> Result<(u8, Option<limits::Running>), Error> {
+        policy::is_open(instance)?;
+        let (depth, running) = match instance.transport {
+            Transport::Bud(_) if call.depth >= DEEPEST => return Err(Error::BudDepth),
+            Transport::Bud(_) => (call.depth + 1, Some(self.limits.enter(call.caller.id())?)),
+            _ => (call.depth, None),
+        };
+        if let Some(rate) = instance.rate {
+            self.limits.take(instance.server, rate).map_err(|wait| Error::RateLimited {
+                server: instance.server_name.clone(),
+                per_second: rate.per_second,
+                retry_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1),
+            })?;
+        }
+        if decision == Decision::Ask {
+            let name = call.params.get_text("name").unwrap_or_default();
+            policy::ask(call, &name, instance, events).await?;
+        }
+        Ok((depth, running))
     }
 
     async fn send(
@@ -339,7 +388,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         if self.holds(&route.instance) && self.freshen(&route.instance).await {
             route = self.route(call, &name).await?;
         }
-        policy::decide(&route, &name)?;
+        let decision = policy::decide(&route, &name)?;
         let arguments = call.params.get("arguments").filter(|it| !it.is_null());
         let arguments = arguments.unwrap_or_else(Raw::empty_object);
         if !arguments.is_object() {
@@ -361,6 +410,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             repeatable: route.tool.repeatable(),
             headers: route.tool.param_headers(&arguments),
             legacy_task: route.tool.legacy_task(),
+            decision,
             instance: route.instance,
         })
     }

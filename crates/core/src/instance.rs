@@ -1,6 +1,7 @@
 //! A server as one person uses it: how it is reached, in which era, and whether it is on.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,10 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::Secret;
+use crate::bud::Bud;
+use crate::limits::Rate;
 use crate::net::Allowlist;
+use crate::policy::Phase;
 
 /// Everything a link needs to know. Immutable: a change makes a new one, and links of the old one are closed.
 #[derive(Debug, Clone)]
@@ -30,6 +34,10 @@ pub struct Instance {
     /// How long a call may take; progress restarts the clock.
     pub timeout: Duration,
     pub switch: Switch,
+    /// What its workspace lets be called.
+    pub phase: Phase,
+    /// How often its server may be called.
+    pub rate: Option<Rate>,
     /// Rises with every change, so that a pool knows which links are stale.
     pub revision: u64,
 }
@@ -51,6 +59,8 @@ pub enum Transport {
     Unix(UnixReach),
     /// Part of the hub.
     Builtin,
+    /// A model that acts as this bud.
+    Bud(Arc<Bud>),
     /// Cannot be reached from here, and why in one sentence: a Windows pipe elsewhere, an unset variable.
     Impossible {
         kind: &'static str,
@@ -67,6 +77,7 @@ impl Transport {
             Self::Stdio(_) => "stdio",
             Self::Unix(_) => "unix",
             Self::Builtin => "builtin",
+            Self::Bud(_) => "bud",
             Self::Impossible { kind, .. } => kind,
         }
     }
@@ -77,7 +88,7 @@ impl Transport {
             Self::Http(reach) | Self::Sse(reach) => (&reach.headers, &reach.query),
             Self::Stdio(command) => (&command.env, &[]),
             Self::Unix(reach) => (&reach.headers, &[]),
-            Self::Builtin | Self::Impossible { .. } => (&[], &[]),
+            Self::Builtin | Self::Bud(_) | Self::Impossible { .. } => (&[], &[]),
         };
         first.iter().chain(second).map(|it| &it.1)
     }

@@ -1,6 +1,7 @@
 //! Decides. Knows names, routes, policy and health; opens no socket, file or process and reads no wall clock.
 
 pub mod auth;
+pub mod bud;
 pub mod bus;
 pub mod call;
 pub mod catalog;
@@ -14,11 +15,13 @@ pub mod health;
 pub mod hub;
 pub mod import;
 pub mod instance;
+pub mod limits;
 pub mod meter;
 pub mod name;
 pub mod net;
 pub mod offer;
 pub mod pins;
+pub mod plan;
 pub mod policy;
 pub mod record;
 pub mod redact;

@@ -95,6 +95,8 @@ mod tests {
             verdict: None,
             timeout: Duration::from_secs(1),
             switch: Switch::On,
+            phase: crate::policy::Phase::Gamma,
+            rate: None,
             revision: 1,
         }
     }

@@ -174,6 +174,8 @@ fn instance(person: Uuid, slug: &str, server_name: &str, switch: Switch) -> Inst
         verdict: None,
         timeout: Duration::from_secs(60),
         switch,
+        phase: toolgrove_core::policy::Phase::Gamma,
+        rate: None,
         revision: 1,
     }
 }

@@ -2,17 +2,21 @@
 
 pub mod account;
 pub mod auth_configs;
+pub mod buds;
 pub mod bundles;
 pub mod call;
 pub mod calls;
+pub mod chats;
 pub mod connect;
 pub mod events;
 pub mod icons;
 pub mod instances;
 pub mod key;
+pub mod models;
 pub mod oauth;
 pub mod people;
 pub mod pins;
+pub mod plans;
 pub mod preview;
 pub mod registry;
 pub mod seen;

@@ -304,7 +304,7 @@ fn reach<'a>(row: &InstanceRow, offer: &'a Offer) -> Result<&'a HttpReach, Error
     match &offer.instance.transport {
         Transport::Http(reach) | Transport::Sse(reach) => Ok(reach),
         Transport::Impossible { problem, .. } => Err(Error::Request(problem.clone())),
-        Transport::Stdio(_) | Transport::Unix(_) | Transport::Builtin => {
+        Transport::Stdio(_) | Transport::Unix(_) | Transport::Builtin | Transport::Bud(_) => {
             Err(Error::Request(format!("`{slug}` has no URL, so there is nothing to sign in to")))
         }
     }

@@ -5,6 +5,7 @@
 pub mod api;
 mod auth;
 pub mod authority;
+mod buds;
 pub mod bundles;
 pub mod connect;
 pub mod live;
@@ -145,6 +146,13 @@ pub fn app(state: Arc<App>) -> Router {
             get(api::auth_configs::list).post(api::auth_configs::add).delete(api::auth_configs::remove_all),
         )
         .route("/api/mcp/servers/{id}/auth-configs/{config}", delete(api::auth_configs::remove))
+        .route("/api/models", get(api::models::models))
+        .route("/api/buds", get(api::buds::list).post(api::buds::add))
+        .route("/api/buds/{id}", get(api::buds::one).patch(api::buds::change).delete(api::buds::remove))
+        .route("/api/chats", get(api::chats::list).post(api::chats::add))
+        .route("/api/chats/{id}", get(api::chats::one).patch(api::chats::change).delete(api::chats::remove))
+        .route("/api/plans", get(api::plans::list).post(api::plans::add))
+        .route("/api/plans/{id}", get(api::plans::one).patch(api::plans::change).delete(api::plans::remove))
         .route("/api/bundles", get(api::bundles::list).post(api::bundles::install))
         .route("/api/bundles/preview", post(api::bundles::preview))
         .route("/api/bundles/search", get(api::bundles::search))

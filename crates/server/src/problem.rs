@@ -16,7 +16,12 @@ impl IntoResponse for Refusal {
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let kind = HeaderValue::from_static("application/problem+json");
         let mut response = (status, [(header::CONTENT_TYPE, kind)], body).into_response();
-        if let Error::Throttled { seconds } = self.0 {
+        let seconds = match self.0 {
+            Error::Throttled { seconds } => Some(seconds),
+            Error::RateLimited { retry_ms, .. } => Some(retry_ms.div_ceil(1000)),
+            _ => None,
+        };
+        if let Some(seconds) = seconds {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response

@@ -20,6 +20,7 @@ use toolgrove_core::instance::Instance;
 use toolgrove_core::net::Allowlist;
 use toolgrove_core::offer::{Offer, Permission, Tool};
 use toolgrove_core::pins::{Pin, PinPolicy, Pinned};
+use toolgrove_core::policy::Phase;
 use toolgrove_core::{Error, Secret, name, task};
 use toolgrove_store::{
     AuthConfigRow, BUILTINS, InstanceRow, PinRow, ServerRow, StoreError, Switch, ToolRow, ToolSetting,
@@ -154,7 +155,15 @@ impl App {
         // The hub's environment belongs to whoever runs it, and so do the files that may name it.
         let is_theirs = self.config.mode == Mode::Solo || server.origin == "config";
         let env = if is_theirs { self.env } else { |_: &str| None };
-        rows::Surroundings { env, hosts, timeout, revision, duplicate_of: None }
+        rows::Surroundings {
+            env,
+            hosts,
+            timeout,
+            revision,
+            duplicate_of: None,
+            phase: Phase::Gamma,
+            bud: None,
+        }
     }
 
     /// How an instance shows who it is, if that has to be known.
@@ -191,7 +200,12 @@ impl App {
             None => None,
         };
         let around = self.around(server, known.hosts(self, server.workspace_id).await?, revision);
-        let around = rows::Surroundings { duplicate_of, ..around };
+        let bud = match server.bud_id {
+            Some(id) => self.store.bud(id).await?.map(|it| it.bud()),
+            None => None,
+        };
+        let phase = known.phase(server.workspace_id);
+        let around = rows::Surroundings { duplicate_of, phase, bud, ..around };
         let auth = self.auth_config(row).await?;
         let instance = rows::instance(server, row, auth.as_ref(), &credentials, around);
         let mut offer = Offer::new(Arc::new(instance));
@@ -376,6 +390,8 @@ struct Known {
     hosts: HashMap<Uuid, Allowlist>,
     pins: HashMap<Uuid, Vec<PinRow>>,
     policies: HashMap<Uuid, Option<PinPolicy>>,
+    /// How far the person's workspaces are.
+    phases: HashMap<Uuid, Phase>,
 }
 
 /// What is done about changed tools, and which are approved.
@@ -405,6 +421,10 @@ impl Known {
 
     /// The workspace's word, else: what bundles bring is held back, anything else only shown.
     async fn policy(&mut self, app: &App, server: &ServerRow) -> Result<PinPolicy, StoreError> {
+        // Whoever shares a workspace with a bud's author takes it as it is.
+        if server.bud_id.is_some() {
+            return Ok(PinPolicy::Off);
+        }
         let said = match (server.workspace_id, server.workspace_id.and_then(|it| self.policies.get(&it))) {
             (_, Some(known)) => *known,
             (Some(id), None) => {
@@ -419,7 +439,19 @@ impl Known {
         Ok(said.unwrap_or(usual))
     }
 
+    /// What is in no workspace may be called as far as any of the person's lets it.
+    fn phase(&self, workspace: Option<Uuid>) -> Phase {
+        let found = match workspace {
+            Some(id) => self.phases.get(&id).copied(),
+            None => self.phases.values().copied().max(),
+        };
+        found.unwrap_or(Phase::Alpha)
+    }
+
     async fn read(&mut self, app: &App, person: Uuid) -> Result<(), StoreError> {
+        for it in app.store.workspaces_of(person).await? {
+            self.phases.insert(it.workspace.id, Phase::parse(&it.workspace.phase).unwrap_or(Phase::Alpha));
+        }
         for it in app.store.all_tools_of_person(person).await? {
             self.tools.entry(it.instance_id).or_default().push(it);
         }

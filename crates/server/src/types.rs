@@ -6,14 +6,14 @@ use toolgrove_core::error::Problem;
 use toolgrove_core::health::{Action, ActionKind, Health, LastCall, Level, State, Status};
 use toolgrove_core::import::Failed;
 use toolgrove_core::instance::{Era, Verdict};
-use toolgrove_core::{CallEnd, auth, offer};
+use toolgrove_core::{CallEnd, auth, bud, offer, plan};
 use toolgrove_store::AdminNote;
 use toolgrove_upstream::doctor;
 use ts_rs::{Config, TS};
 
 use crate::api::{
-    account, auth_configs, calls, connect, instances, oauth, people, preview, registry, seen, servers,
-    status, tabs, tokens, workspaces,
+    account, auth_configs, buds, calls, chats, connect, instances, models, oauth, people, plans, preview,
+    registry, seen, servers, status, tabs, tokens, workspaces,
 };
 use crate::live::LiveEvent;
 use crate::registry::auth::NamedValue;
@@ -112,6 +112,29 @@ pub fn typescript() -> String {
         calls::Slot,
         calls::ServerCalls,
         LiveEvent,
+        bud::ToolChoice,
+        bud::McpConfig,
+        bud::Overrides,
+        bud::BudMethod,
+        bud::BudPreset,
+        buds::Bud,
+        models::Models,
+        models::Provider,
+        chats::Chat,
+        chats::MessageState,
+        chats::Usage,
+        chats::ToolUse,
+        chats::Picture,
+        chats::Content,
+        chats::Message,
+        chats::Question,
+        chats::ChatWhole,
+        chats::ChatEvent,
+        plan::Node,
+        plan::Edge,
+        plan::Graph,
+        plan::NodeState,
+        plans::Plan,
     ];
     text
 }

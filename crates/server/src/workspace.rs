@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use toolgrove_core::Error;
 use toolgrove_core::call::{Caller, Role};
+use toolgrove_core::instance::Transport;
 use toolgrove_store::{InstanceRow, Membership, WorkspaceRow};
 use uuid::Uuid;
 
@@ -60,8 +61,11 @@ impl App {
         self.store.instances_in(workspace).await.map_err(store_error)
     }
 
-    /// Brings everything of a workspace in step after its allowlist changed. Open links are closed.
+    /// Brings everything of a workspace in step after its allowlist or its phase changed. Open links are closed.
     pub async fn reload_workspace(self: &Arc<Self>, workspace: Uuid) -> Result<(), Error> {
+        for member in self.store.members(workspace).await.map_err(store_error)? {
+            self.reload_shared(member.person_id).await?;
+        }
         for instance in self.instances_in(workspace).await? {
             self.follow_server(&instance).await?;
         }
@@ -77,8 +81,25 @@ impl App {
     ) -> Result<(), Error> {
         // What they may change is remembered with their way in.
         self.gate.forget(person);
+        self.reload_shared(person).await?;
         for instance in self.instances_in(workspace).await?.iter().filter(|it| it.person_id == person) {
             self.follow_server(instance).await?;
+        }
+        Ok(())
+    }
+
+    /// What somebody has of servers in no workspace may be called as far as their workspaces let it.
+    async fn reload_shared(self: &Arc<Self>, person: Uuid) -> Result<(), Error> {
+        let servers = self.store.servers_of(person).await.map_err(store_error)?;
+        let is_shared = |id: Uuid| servers.iter().any(|it| it.id == id && it.workspace_id.is_none());
+        for instance in self.store.instances_of(person).await.map_err(store_error)? {
+            if is_shared(instance.server_id) {
+                let offer = self.reload(person, instance.id).await?;
+                // What is part of the hub is asked again at once: nothing is waited for.
+                if offer.instance.transport == Transport::Builtin {
+                    let _ = self.refresh(&offer.instance).await;
+                }
+            }
         }
         Ok(())
     }

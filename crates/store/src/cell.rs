@@ -16,7 +16,7 @@ use crate::error::{Result, StoreError};
 pub(crate) enum Value {
     Text(Option<String>),
     Int(Option<i64>),
-    Float(f64),
+    Float(Option<f64>),
     Flag(bool),
 }
 
@@ -42,7 +42,8 @@ value_from! {
     Option<String>, it => Self::Text(it);
     i64, it => Self::Int(Some(it));
     Option<i64>, it => Self::Int(it);
-    f64, it => Self::Float(it);
+    f64, it => Self::Float(Some(it));
+    Option<f64>, it => Self::Float(it);
     bool, it => Self::Flag(it);
 }
 
@@ -58,7 +59,7 @@ fn arguments<A: Arguments>(values: Vec<Value>) -> Result<A>
 where
     Option<String>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
     Option<i64>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
-    f64: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
+    Option<f64>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
     bool: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
 {
     let mut arguments = A::default();
@@ -119,6 +120,10 @@ impl Row {
     }
 
     pub(crate) fn float(&self, column: &str) -> Result<f64> {
+        column!(self, column)
+    }
+
+    pub(crate) fn maybe_float(&self, column: &str) -> Result<Option<f64>> {
         column!(self, column)
     }
 

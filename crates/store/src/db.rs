@@ -74,13 +74,29 @@ impl Tx {
         Ok(())
     }
 
-    /// Runs a script of several statements.
+    /// Runs a script of several statements. What follows a line `-- only sqlite` or `-- only postgres`, up to the next
+    /// such line or `-- both`, is run by that database alone.
     pub(crate) async fn script(&mut self, text: &'static str) -> std::result::Result<(), sqlx::Error> {
         match self {
-            Self::Sqlite(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(|_| ()),
-            Self::Postgres(tx) => sqlx::raw_sql(text).execute(&mut **tx).await.map(|_| ()),
+            Self::Sqlite(tx) => sqlx::raw_sql(part(text, "sqlite")).execute(&mut **tx).await.map(|_| ()),
+            Self::Postgres(tx) => sqlx::raw_sql(part(text, "postgres")).execute(&mut **tx).await.map(|_| ()),
         }
     }
+}
+
+/// What of a script is for one database.
+fn part(text: &str, database: &str) -> AssertSqlSafe<String> {
+    let mut of = None;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix("-- only "), line) {
+            (Some(named), _) => of = Some(named.trim()),
+            (None, "-- both") => of = None,
+            _ if of.is_none_or(|it| it == database) => lines.push(line),
+            _ => {}
+        }
+    }
+    AssertSqlSafe(lines.join("\n"))
 }
 
 /// A transaction that stores secrets. While a key is replaced there is none, so nothing is sealed with an old key once
@@ -200,6 +216,14 @@ macro_rules! run {
 impl Sql {
     pub(crate) fn new(text: &'static str) -> Self {
         Self { text: Text::Whole(text.to_owned()), values: Vec::new() }
+    }
+
+    /// One statement in the words of each database, with the same values.
+    pub(crate) fn either(db: &Db, sqlite: &'static str, postgres: &'static str) -> Self {
+        match db {
+            Db::Sqlite(_) => Self::new(sqlite),
+            Db::Postgres(_) => Self::new(postgres),
+        }
     }
 
     /// A statement put together from names of our own schema.

@@ -14,6 +14,7 @@ macro_rules! on_both {
 }
 
 mod activity;
+mod buds;
 mod bundles;
 mod calls;
 mod clients;

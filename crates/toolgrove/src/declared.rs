@@ -33,6 +33,18 @@ pub(crate) async fn sync(app: &Arc<App>, paths: &Paths, servers: &[Entry]) -> Re
     sync_declared(app, &owner, &declared).await
 }
 
+/// Makes the buds what `[bud.<name>]` says. A team's are in its first workspace, and nobody's.
+pub(crate) async fn sync_buds(app: &Arc<App>) -> Result<(), Error> {
+    let (owner, workspace) = match app.gate.solo() {
+        Some(caller) => (Some(caller.person), app.home(caller).await?.id),
+        None => {
+            let first = app.store.first_workspace().await;
+            (None, first.map_err(|error| Error::Internal(error.to_string()))?)
+        }
+    };
+    app.declare_buds(owner, workspace, &app.config.buds).await
+}
+
 /// Adds the entries of a `mcp.json`, if there is one, and returns what is wrong with it.
 fn read_mcp_json(path: &Path, declared: &mut Declared) -> Vec<String> {
     let place = path.display();

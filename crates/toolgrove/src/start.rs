@@ -132,6 +132,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     app.start_tabs().await?;
     live::start(&app);
     declared::sync(&app, paths, &app.config.servers).await?;
+    declared::sync_buds(&app).await?;
     Ok(Started { app, lock })
 }
 

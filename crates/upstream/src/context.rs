@@ -11,6 +11,7 @@ use toolgrove_core::instance::Instance;
 use toolgrove_core::redact::redact;
 
 use crate::log_tail::LogTail;
+use crate::own::OwnCalls;
 use crate::pool::PoolOptions;
 use crate::tabs::Tabs;
 use crate::web::Dial;
@@ -25,6 +26,8 @@ pub(crate) struct Context {
     pub(crate) tail: Arc<LogTail>,
     /// The tabs of everybody, where browsers may connect.
     pub(crate) tabs: Option<Arc<Tabs>>,
+    /// Who runs what is part of the hub.
+    pub(crate) own: Option<OwnCalls>,
     /// How many change feeds are live.
     pub(crate) feeds: AtomicUsize,
     /// Whether the server asks questions beside its calls' streams.
@@ -48,6 +51,7 @@ impl Context {
             fetch: self.fetch.clone(),
             tail: Arc::default(),
             tabs: self.tabs.clone(),
+            own: self.own.clone(),
             feeds: AtomicUsize::new(0),
             beside: AtomicBool::new(false),
             passing: true,
@@ -160,6 +164,8 @@ pub(crate) mod tests {
             verdict: None,
             timeout: Duration::from_secs(1),
             switch: Switch::On,
+            phase: toolgrove_core::policy::Phase::Gamma,
+            rate: None,
             revision: 1,
         };
         let dial = Arc::new(Dial::new(Guard::Open));
@@ -170,6 +176,7 @@ pub(crate) mod tests {
             dial,
             tail: Arc::default(),
             tabs: None,
+            own: None,
             feeds: AtomicUsize::new(0),
             beside: AtomicBool::new(false),
             passing: false,

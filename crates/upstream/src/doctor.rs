@@ -41,7 +41,7 @@ pub async fn way(pool: &Pool, instance: &Instance) -> Vec<Step> {
         }
         Transport::Stdio(command) => vec![program(command)],
         Transport::Unix(reach) => vec![step("socket", async { open_socket(&reach.path).await }).await],
-        Transport::Builtin => Vec::new(),
+        Transport::Builtin | Transport::Bud(_) => Vec::new(),
         Transport::Impossible { problem, .. } => {
             vec![Step { name: "setup", ok: false, detail: problem.clone(), ms: 0 }]
         }

@@ -14,14 +14,17 @@ mod feed;
 mod link;
 mod lists;
 mod log_tail;
+pub mod model;
 mod mux;
 pub mod oauth;
+mod own;
 mod pool;
 pub mod shepherd;
 mod speech;
 mod tabs;
 mod web;
 
+pub use own::{OwnCall, OwnCalls};
 pub use pool::{IDLE, Pool, PoolOptions, ShepherdCommand};
 pub use tabs::{Browsers, Connection, Tabs, ToBrowser};
 pub use web::fetch::{Fetch, Fetched, Unfetched};

@@ -98,7 +98,11 @@ pub(crate) fn speaks_in_lines(transport: &Transport) -> bool {
     match transport {
         Transport::Stdio(_) => true,
         Transport::Unix(reach) => reach.framing == UnixFraming::Lines,
-        Transport::Http(_) | Transport::Sse(_) | Transport::Builtin | Transport::Impossible { .. } => false,
+        Transport::Http(_)
+        | Transport::Sse(_)
+        | Transport::Builtin
+        | Transport::Bud(_)
+        | Transport::Impossible { .. } => false,
     }
 }
 
@@ -127,7 +131,7 @@ pub(crate) async fn open(
             let endpoint = crate::web::Endpoint::of(context, reach)?;
             sse::open(context, endpoint, plan, key.abilities).await.map_err(Failure::into_error)
         }
-        Transport::Builtin => Ok(builtin::open(context, plan)),
+        Transport::Builtin | Transport::Bud(_) => Ok(builtin::open(context, plan)),
         Transport::Impossible { problem, .. } => Err(context.unreachable(problem.clone())),
     }
 }
@@ -201,6 +205,7 @@ impl Link {
             watcher: Some(&watcher),
             timeout: self.context.instance.timeout,
             leaving: Leaving::Cancel,
+            outgoing: Some(outgoing),
         };
         let answer = match outgoing.legacy_task {
             LegacyTask::Required if self.has_core_tasks() => core_task::run(self, &ask).await,

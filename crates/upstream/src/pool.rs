@@ -34,6 +34,7 @@ use crate::link::HUB_CHAT;
 use crate::lists;
 use crate::log_tail::LogTail;
 use crate::oauth::Tokens;
+use crate::own::OwnCalls;
 use crate::tabs::Tabs;
 use crate::web::Dial;
 use crate::web::fetch::Fetch;
@@ -83,6 +84,7 @@ struct Inner {
     /// Whether idle links are being looked for; not before there is one.
     swept: AtomicBool,
     tabs: OnceLock<Arc<Tabs>>,
+    own: OnceLock<OwnCalls>,
 }
 
 impl Pool {
@@ -98,12 +100,18 @@ impl Pool {
             watched: Mutex::default(),
             swept: AtomicBool::new(false),
             tabs: OnceLock::new(),
+            own: OnceLock::new(),
         }))
     }
 
     /// From now on the instances of tabs have these. Done once.
     pub fn keep_tabs(&self, tabs: Arc<Tabs>) {
         let _ = self.0.tabs.set(tabs);
+    }
+
+    /// From now on calls of what is part of the hub go here. Done once.
+    pub fn hand_own_to(&self, own: OwnCalls) {
+        let _ = self.0.own.set(own);
     }
 
     /// The way out for everything that is no call.
@@ -162,6 +170,7 @@ impl Pool {
                 fetch: self.0.fetch.within(&instance.hosts),
                 tail: self.tail(instance.id),
                 tabs: self.0.tabs.get().cloned(),
+                own: self.0.own.get().cloned(),
                 feeds: 0.into(),
                 beside: false.into(),
                 passing: false,

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use toolgrove_core::call::Outgoing;
 use toolgrove_core::event::Events;
 use toolgrove_wire::capability::Declared;
 use toolgrove_wire::modern::{self, Implementation};
@@ -27,6 +28,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) watcher: Option<&'a Arc<Watcher>>,
     pub(crate) timeout: Duration,
     pub(crate) leaving: Leaving,
+    /// The caller's request behind it; none for the hub's own.
+    pub(crate) outgoing: Option<&'a Outgoing>,
 }
 
 impl<'a> Ask<'a> {
@@ -43,6 +46,7 @@ impl<'a> Ask<'a> {
             watcher: None,
             timeout,
             leaving,
+            outgoing: None,
         }
     }
 

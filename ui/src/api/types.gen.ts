@@ -708,3 +708,240 @@ latency: Array<number>, };
  * Something a page wants to know at once.
  */
 export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, };
+
+/**
+ * Whether the model has to use a tool.
+ */
+export type ToolChoice = "auto" | "none" | "required";
+
+/**
+ * What a bud is set up with. A server is named by id, name or slug; a tool as `server.tool` or bare.
+ */
+export type McpConfig = { servers: Array<string>, 
+/**
+ * None: all tools of these servers.
+ */
+available_tools: Array<string>, disabled_tools: Array<string>, tool_choice?: ToolChoice, };
+
+/**
+ * What a chat has besides.
+ */
+export type Overrides = { additional_servers: Array<string>, disabled_tools: Array<string>, tool_choice?: ToolChoice, };
+
+/**
+ * One way of calling a bud.
+ */
+export type BudMethod = { name: string, description: string, inputSchema: Json, 
+/**
+ * What the model is told, with `{{argument}}` where arguments go.
+ */
+template?: string, };
+
+/**
+ * What its author says of a bud: the columns of the table, and the keys of `[bud.<name>]`.
+ */
+export type BudPreset = { description: string, 
+/**
+ * An emoji, or a picture as a `data:` URL.
+ */
+avatar: string | null, system_prompt: string, 
+/**
+ * `<provider>/<model>`, or a model of the only provider.
+ */
+model: string | null, temperature: number | null, max_tokens: number | null, 
+/**
+ * None: `ask {message}`.
+ */
+methods: Array<BudMethod>, mcp_config: McpConfig, };
+
+/**
+ * A bud as the API shows it.
+ */
+export type Bud = { 
+/**
+ * Also the id of its server.
+ */
+id: string, workspace_id: string, owner_id: string | null, name: string, 
+/**
+ * `bud://<workspace>/<name>`.
+ */
+address: string, 
+/**
+ * Whether it is declared in `toolgrove.toml`.
+ */
+declared: boolean, 
+/**
+ * Whether the caller may change it.
+ */
+editable: boolean, created_at: number, updated_at: number, description: string, 
+/**
+ * An emoji, or a picture as a `data:` URL.
+ */
+avatar: string | null, system_prompt: string, 
+/**
+ * `<provider>/<model>`, or a model of the only provider.
+ */
+model: string | null, temperature: number | null, max_tokens: number | null, 
+/**
+ * None: `ask {message}`.
+ */
+methods: Array<BudMethod>, mcp_config: McpConfig, };
+
+export type Models = { 
+/**
+ * In the order in which a model without a provider's name is looked for.
+ */
+providers: Array<ModelProvider>, 
+/**
+ * What to do when there is none.
+ */
+hint: string | null, };
+
+/**
+ * A place where models run. `<name>/<model>` is how a bud or a chat names one of its models.
+ */
+export type ModelProvider = { name: string, kind: "openai" | "anthropic", 
+/**
+ * How its models ask for tools.
+ */
+calls: "native" | "xml", 
+/**
+ * Whether a key is set.
+ */
+key: boolean, };
+
+/**
+ * A conversation.
+ */
+export type Chat = { id: string, workspace_id: string, bud_id: string | null, 
+/**
+ * The beginning of the first message, until somebody names it.
+ */
+title: string, 
+/**
+ * `<provider>/<model>`, in the place of the bud's.
+ */
+model: string | null, mcp_config_overrides: Overrides, 
+/**
+ * Whether an answer is on its way: `GET /api/chats/:id/stream` follows it.
+ */
+running: boolean, created_at: number, updated_at: number, };
+
+export type MessageState = "running" | "done" | "stopped" | "failed";
+
+export type Usage = { input: number, output: number, };
+
+/**
+ * A tool that the model wants. The arguments are what it wrote.
+ */
+export type ToolUse = { id: string, name: string, arguments: string, };
+
+export type Picture = { mimeType: string, 
+/**
+ * Base64.
+ */
+data: string, };
+
+/**
+ * What a message holds. Members that do not belong to its role are absent.
+ */
+export type MessageContent = { 
+/**
+ * What was said; of a tool, the text of its result.
+ */
+text: string, images?: Array<Picture>, 
+/**
+ * The tools an assistant wanted; each has a `tool` message of its own.
+ */
+uses?: Array<ToolUse>, 
+/**
+ * How it is with an answer or a tool; absent on what a person said.
+ */
+state?: MessageState, model?: string, usage?: Usage, 
+/**
+ * Why it failed.
+ */
+error: Problem, 
+/**
+ * Of a tool: which use of the assistant's it answers; absent when a person called it.
+ */
+use_id?: string, 
+/**
+ * Of a tool: its public name.
+ */
+tool?: string, 
+/**
+ * Of a tool: the slug of its instance.
+ */
+server?: string, arguments: Json, structured: Json, ms?: number, 
+/**
+ * The whole of a text that was cut: `GET /api/mcp/results/:id`.
+ */
+result_id?: string, };
+
+/**
+ * One message. `content` says all there is to draw.
+ */
+export type ChatMessage = { id: string, chat_id: string, role: "system" | "user" | "assistant" | "tool", content: MessageContent, 
+/**
+ * The call behind a `tool` message.
+ */
+call_id: string | null, created_at: number, };
+
+/**
+ * A question to the person.
+ */
+export type ChatQuestion = { id: string, 
+/**
+ * The `tool` message that waits for the answer.
+ */
+message: string | null, 
+/**
+ * Whether it is about permission alone: then accepting is enough.
+ */
+permission: boolean, text: string, 
+/**
+ * What to fill in; null when nothing is.
+ */
+schema: Json | null, 
+/**
+ * A page to visit.
+ */
+url: string | null, };
+
+/**
+ * A chat with everything said in it.
+ */
+export type ChatWhole = { chat: Chat, messages: Array<ChatMessage>, };
+
+/**
+ * What a turn tells, one event each, in order.
+ */
+export type ChatEvent = { "type": "chat", chat: Chat, } | { "type": "message", message: ChatMessage, } | { "type": "cut", from: string, } | { "type": "delta", message: string, delta: string, } | { "type": "use", message: string, use_id: string, name: string, } | { "type": "arguments", message: string, use_id: string, delta: string, } | { "type": "progress", message: string, progress: number, total: number | null, note: string | null, } | { "type": "ask", ask: ChatQuestion, } | { "type": "asked", ask: string, } | { "type": "done", state: MessageState, };
+
+/**
+ * One call.
+ */
+export type PlanNode = { id: string, 
+/**
+ * A public name, such as `mcp__weather__forecast`.
+ */
+tool: string, args: { [key: string]: Json }, 
+/**
+ * Where it is drawn.
+ */
+at?: [number, number], };
+
+/**
+ * `to` waits for `from`.
+ */
+export type PlanEdge = { from: string, to: string, };
+
+export type PlanGraph = { nodes: Array<PlanNode>, edges: Array<PlanEdge>, };
+
+/**
+ * How far a node is.
+ */
+export type NodeState = "waiting" | "running" | "done" | "failed" | "skipped";
+
+export type Plan = { id: string, workspace_id: string, name: string, graph: PlanGraph, created_at: number, updated_at: number, };

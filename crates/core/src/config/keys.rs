@@ -43,5 +43,13 @@ pub const KEYS: &[Key] = &[
     key("provider.<name>.url", "", "Another address than the provider's own."),
     key("provider.<name>.key", "", "Its key, as `\"${env:X}\"`."),
     key("provider.<name>.calls", r#""native""#, "How its models ask for tools: `native` or `xml`."),
+    key("bud.<name>.description", "", "What a bud is for."),
+    key("bud.<name>.avatar", "", "An emoji, or a picture as a `data:` URL."),
+    key("bud.<name>.system_prompt", "", "What its model is told first."),
+    key("bud.<name>.model", "", "`<provider>/<model>`, or a model of the only provider."),
+    key("bud.<name>.temperature", "", "From 0 to 2; the provider's own when absent."),
+    key("bud.<name>.max_tokens", "", "How much it may say at most."),
+    key("bud.<name>.methods", "[]", "Its methods, each with `name`, `description`, `inputSchema` and `template`; `ask {message}` when there are none."),
+    key("bud.<name>.mcp_config", "{}", "Its tools: `servers`, `available_tools`, `disabled_tools`, `tool_choice`."),
     key("server.<name>", "", "A server, with the keys of a pasted configuration (`url`, `headers`, `command`, …)."),
 ];

@@ -15,6 +15,7 @@ use super::{
     Sources, Tabs, problem,
 };
 use crate::Secret;
+use crate::bud::BudPreset;
 use crate::import::{self, Entry, resolve};
 use crate::name::Profile;
 use crate::net::Exception;
@@ -40,6 +41,7 @@ pub(super) struct RawConfig {
     sign_in: RawSignIn,
     provider: BTreeMap<String, RawProvider>,
     server: BTreeMap<String, Spanned<Value>>,
+    bud: BTreeMap<String, Spanned<BudPreset>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -170,6 +172,7 @@ impl Reader<'_> {
             },
             providers: self.providers(raw.provider)?,
             servers: self.servers(raw.server)?,
+            buds: self.buds(raw.bud)?,
         };
         check_cluster(&config)?;
         Ok(config)
@@ -218,6 +221,17 @@ impl Reader<'_> {
                 }
             })
             .collect()
+    }
+
+    fn buds(
+        &self,
+        typed: BTreeMap<String, Spanned<BudPreset>>,
+    ) -> Result<BTreeMap<String, BudPreset>, String> {
+        let read = |(name, typed): (String, Spanned<BudPreset>)| match typed.get_ref().check() {
+            Ok(()) => Ok((name, typed.into_inner())),
+            Err(problem) => Err(self.at(&typed, &format!("bud `{name}`: {problem}"))),
+        };
+        typed.into_iter().map(read).collect()
     }
 
     /// A text that is no secret: what it says stands in the file, not in the environment.

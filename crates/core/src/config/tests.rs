@@ -60,6 +60,12 @@ fn every_section_is_read() {
         url = "http://localhost:11434/v1"
         key = "${env:TOKEN}"
         calls = "xml"
+        [bud.Compare]
+        system_prompt = "You compare clauses"
+        model = "local/m"
+        temperature = 0.2
+        mcp_config = { servers = ["github"] }
+        methods = [{ name = "compare", template = "{{a}}", inputSchema = { type = "object" } }]
         [server.github]
         url = "https://api.githubcopilot.com/mcp/"
         headers = { Authorization = "Bearer ${env:GITHUB_TOKEN}" }
@@ -73,6 +79,8 @@ fn every_section_is_read() {
     assert_eq!(config.sign_in.client_secret, Some(Secret::new("t0ken")));
     let provider = &config.providers["local"];
     assert_eq!((provider.kind, provider.calls), (ProviderKind::Openai, Calls::Xml));
+    let bud = &config.buds["Compare"];
+    assert_eq!((bud.temperature, bud.methods[0].name.as_str()), (Some(0.2), "compare"));
     let [server] = &config.servers[..] else { panic!("one server") };
     assert_eq!((server.name.as_str(), &server.disabled_tools[..]), ("github", &["purge".to_owned()][..]));
     let EntryTransport::Http { headers, .. } = &server.transport else { panic!("http") };
@@ -84,6 +92,8 @@ fn a_misspelt_key_has_a_place_and_a_suggestion() {
     check("lisen = \"x\"", "line 1, column 1: `lisen` is not a key; did you mean `listen`?");
     check("\n[limits]\n  bodymb = 1", "line 3, column 3: `bodymb` is not a key; did you mean `body_mb`?");
     check("[net]\nzzz = 1", "line 2, column 1: `zzz` is not a key; expected `allow_private`");
+    check("[bud.a]\nmodle = 5", "line 2, column 1: `modle` is not a key; did you mean `model`?");
+    check("[bud.a]\ntemperature = 9", "line 1, column 1: bud `a`: `temperature` is a number from 0 to 2");
     check("[server.a]\nurl = 5", "line 1, column 1: server `a`: `url` must be a text");
     check("[server]\na = 5", "line 2, column 5: server `a`: expected a table with `url` or `command`");
 }
@@ -150,6 +160,7 @@ fn every_key_is_documented() {
             "provider" => {
                 known.extend(known_keys("[provider.x]").iter().map(|it| format!("provider.<name>.{it}")));
             }
+            "bud" => known.extend(known_keys("[bud.x]").iter().map(|it| format!("bud.<name>.{it}"))),
             section => match known_keys(&format!("[{section}]")) {
                 // A key that is no section complains about the table itself.
                 keys if keys.is_empty() => known.push(key),

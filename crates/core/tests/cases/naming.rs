@@ -123,6 +123,8 @@ fn tab_instance() -> Instance {
         verdict: None,
         timeout: Duration::from_secs(10),
         switch: Switch::On,
+        phase: toolgrove_core::policy::Phase::Gamma,
+        rate: None,
         revision: 1,
     }
 }

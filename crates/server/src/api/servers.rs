@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::event::ListKind;
 use toolgrove_core::instance::Verdict;
+use toolgrove_core::limits::Rate;
 use toolgrove_core::{Error, import, name};
 use toolgrove_store::{InstanceRow, ServerRow};
 use ts_rs::TS;
@@ -222,11 +223,31 @@ pub struct ServerChange {
     /// A revision to pin; an empty text unpins it.
     protocol: Option<String>,
     era: Option<String>,
+    /// `{tok_per_sec, burst?}`; null takes the limit away.
+    #[serde(default, deserialize_with = "given")]
+    rate_limit: Option<Value>,
+}
+
+/// Tells null from nothing.
+fn given<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
 }
 
 impl ServerChange {
     /// Writes what is wanted over a row.
     pub(crate) fn apply(self, row: &mut ServerRow) -> Result<(), Error> {
+        let describes = self.name.is_some() || self.description.is_some() || self.endpoint.is_some();
+        if row.bud_id.is_some() && describes {
+            return Err(Error::Request("this server is a bud; change the bud".into()));
+        }
+        match self.rate_limit {
+            None => {}
+            Some(Value::Null) => row.rate_limit = None,
+            Some(rate) => {
+                Rate::read(&rate)?;
+                row.rate_limit = Some(rate);
+            }
+        }
         if let Some(wanted) = self.name {
             name::check_name(&wanted)?;
             row.name = wanted;
@@ -285,6 +306,9 @@ pub async fn remove(
     Path(id): Path<String>,
 ) -> Answer<StatusCode> {
     let row = find_to_change(&app, &caller, &id).await?;
+    if row.bud_id.is_some() {
+        return Err(Error::Request("this server is a bud; remove the bud".into()).into());
+    }
     app.remove_server(&row).await?;
     app.note_admin(&caller, "server.remove", &row.name).await;
     Ok(StatusCode::NO_CONTENT)

@@ -366,9 +366,11 @@ impl Job {
     fn new(slot: Arc<Slot>, instance: &Instance, reason: Reason) -> Self {
         let url = match &instance.transport {
             Transport::Http(reach) | Transport::Sse(reach) => Some(reach.url.clone()),
-            Transport::Stdio(_) | Transport::Unix(_) | Transport::Builtin | Transport::Impossible { .. } => {
-                None
-            }
+            Transport::Stdio(_)
+            | Transport::Unix(_)
+            | Transport::Builtin
+            | Transport::Bud(_)
+            | Transport::Impossible { .. } => None,
         };
         Self {
             slot,

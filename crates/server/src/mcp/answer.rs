@@ -87,6 +87,9 @@ impl Failure {
         if let Some(inner) = error.data() {
             data.insert("data".into(), inner);
         }
+        if let Error::RateLimited { retry_ms, .. } = error {
+            data.insert("retry_after_ms".into(), (*retry_ms).into());
+        }
         if let Error::UnknownResource { uri } = error {
             data.insert("uri".into(), uri.clone().into());
         }

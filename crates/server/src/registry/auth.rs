@@ -118,7 +118,7 @@ pub fn show(
             reach.query = of(Place::Query);
         }
         Transport::Unix(reach) => reach.headers = of(Place::Header),
-        Transport::Stdio(_) | Transport::Builtin | Transport::Impossible { .. } => {}
+        Transport::Stdio(_) | Transport::Builtin | Transport::Bud(_) | Transport::Impossible { .. } => {}
     }
 }
 

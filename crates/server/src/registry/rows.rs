@@ -3,15 +3,19 @@
 //! Values that may be secret (headers, environment) never stand in a server's row: its `config` holds their names,
 //! the instance's credentials hold the values.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use toolgrove_core::auth::{AuthType, Place};
+use toolgrove_core::bud::Bud;
 use toolgrove_core::import::{self, Entry, EntryTransport, Framing, PIPE_NEEDS_WINDOWS};
 use toolgrove_core::instance::{
     Command, HttpReach, Instance, Switch, Transport, UnixFraming, UnixReach, Verdict,
 };
+use toolgrove_core::limits::Rate;
 use toolgrove_core::net::Allowlist;
+use toolgrove_core::policy::Phase;
 use toolgrove_core::{Secret, name};
 use toolgrove_store::{AuthConfigRow, InstanceRow, ServerRow};
 use uuid::Uuid;
@@ -129,6 +133,10 @@ pub struct Surroundings {
     pub revision: u64,
     /// The server that does the same, by name.
     pub duplicate_of: Option<String>,
+    /// What its workspace lets be called.
+    pub phase: Phase,
+    /// The bud that it is, if it is one.
+    pub bud: Option<Bud>,
 }
 
 /// The instance links work with. Variables are resolved now; one that is not set makes it unreachable, by name, and so
@@ -140,8 +148,11 @@ pub fn instance(
     credentials: &[(String, Secret)],
     around: Surroundings,
 ) -> Instance {
-    let Surroundings { env, hosts, timeout, revision, duplicate_of } = around;
-    let resolved = reached(server, row, auth, credentials, env);
+    let Surroundings { env, hosts, timeout, revision, duplicate_of, phase, bud } = around;
+    let resolved = match bud {
+        Some(bud) => Ok(Transport::Bud(Arc::new(bud))),
+        None => reached(server, row, auth, credentials, env),
+    };
     let transport = resolved
         .unwrap_or_else(|problem| Transport::Impossible { kind: kind_word(&server.transport), problem });
     Instance {
@@ -161,6 +172,9 @@ pub fn instance(
             (_, false) => Switch::InstanceOff,
             _ => duplicate_of.map_or(Switch::On, |of| Switch::Duplicate { of }),
         },
+        phase,
+        // What is written there was checked when it was written.
+        rate: server.rate_limit.as_ref().and_then(|it| Rate::read(it).ok()),
         revision,
     }
 }
@@ -301,7 +315,7 @@ pub fn transport_kind(transport: &EntryTransport) -> &'static str {
 
 /// A stored word as one of ours.
 fn kind_word(stored: &str) -> &'static str {
-    ["streamable_http", "sse", "stdio", "unix", "pipe"]
+    ["streamable_http", "sse", "stdio", "unix", "pipe", "bud"]
         .into_iter()
         .find(|it| *it == stored)
         .unwrap_or("unknown")

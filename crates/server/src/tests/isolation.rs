@@ -46,6 +46,9 @@ const TOKEN: fn(&World) -> Vec<String> = |it| vec![it.token.to_string()];
 const PAIRED: fn(&World) -> Vec<String> = |_| vec![format!("{MARK}-profile")];
 const TAB_TOOL: fn(&World) -> Vec<String> = |_| vec![format!("website_tool_{MARK}_com_tab1_getCart")];
 const REMEMBERED: fn(&World) -> Vec<String> = |_| vec![format!("website_tool_{MARK}_com_getCart")];
+const BUD: fn(&World) -> Vec<String> = |it| vec![it.bud.to_string()];
+const CHAT: fn(&World) -> Vec<String> = |it| vec![it.chat.to_string()];
+const PLAN: fn(&World) -> Vec<String> = |it| vec![it.plan.to_string()];
 const BROWSER: fn(&World) -> Vec<String> = |it| vec![it.browser.to_string()];
 
 #[rustfmt::skip]
@@ -134,6 +137,22 @@ const ROWS: &[Row] = &[
     Row("post", "/api/bundles/{id}/update", "{}", Theirs(BUNDLE)),
     Row("get", "/api/pins", "", Own),
     Row("post", "/api/pins/{id}/{tool}", r#"{"decision":"approve"}"#, Theirs(INSTANCE)),
+    Row("get", "/api/models", "", Everybody),
+    Row("get", "/api/buds", "", Own),
+    Row("post", "/api/buds", r#"{"name":"x"}"#, Own),
+    Row("get", "/api/buds/{id}", "", Theirs(BUD)),
+    Row("patch", "/api/buds/{id}", r#"{"name":"x"}"#, Theirs(BUD)),
+    Row("delete", "/api/buds/{id}", "", Theirs(BUD)),
+    Row("get", "/api/chats", "", Own),
+    Row("post", "/api/chats", "{}", Own),
+    Row("get", "/api/chats/{id}", "", Theirs(CHAT)),
+    Row("patch", "/api/chats/{id}", r#"{"title":"x"}"#, Theirs(CHAT)),
+    Row("delete", "/api/chats/{id}", "", Theirs(CHAT)),
+    Row("get", "/api/plans", "", Own),
+    Row("post", "/api/plans", r#"{"name":"x"}"#, Own),
+    Row("get", "/api/plans/{id}", "", Theirs(PLAN)),
+    Row("patch", "/api/plans/{id}", r#"{"name":"x"}"#, Theirs(PLAN)),
+    Row("delete", "/api/plans/{id}", "", Theirs(PLAN)),
     Row("get", "/", "", Everybody),
     Row("get", "/ui", "", Everybody),
     Row("get", "/ui/", "", Own),

@@ -13,6 +13,7 @@ use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use toolgrove_core::bud::BudPreset;
 use toolgrove_core::call::{Caller, Role, View};
 use toolgrove_core::hub::{Hub, Log};
 use toolgrove_core::instance::{HttpReach, Transport};
@@ -20,8 +21,8 @@ use toolgrove_core::net::Guard;
 use toolgrove_core::tabs::{BrowserKind, Registration, TabKey};
 use toolgrove_core::{CallEnd, CallRecord, Config, Secret};
 use toolgrove_store::{
-    Arrived, AuthConfigRow, BundleRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow, PendingRow,
-    SecretBox, ServerRow, SessionRow, Store, TokenRow, counted,
+    Arrived, AuthConfigRow, BudRow, BundleRow, ChatRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow,
+    MessageRow, PendingRow, PlanRow, SecretBox, ServerRow, SessionRow, Store, TokenRow, counted,
 };
 use toolgrove_upstream::{Pool, PoolOptions, ShepherdCommand};
 use toolgrove_wire::legacy::Version;
@@ -53,6 +54,9 @@ pub(super) struct World {
     pub(super) connection: Uuid,
     pub(super) code: String,
     pub(super) browser: Uuid,
+    pub(super) bud: Uuid,
+    pub(super) chat: Uuid,
+    pub(super) plan: Uuid,
     pub(super) call: Uuid,
     pub(super) session: String,
     pub(super) session_of_one: String,
@@ -169,7 +173,11 @@ impl World {
         let open = |view| app.sessions.open(&caller, view, Version::LATEST, Abilities::NONE, None).id.clone();
         let (session, session_of_one) = (open(View::All), open(View::One { slug: MARK.into() }));
         let task = json!({ "caller": owner, "instance": instance, "id": "1" });
+        let (bud, chat, plan) = think(&app, owner, workspace).await;
         let world = Self {
+            bud,
+            chat,
+            plan,
             doors: crate::app(app.clone()),
             instance,
             server,
@@ -237,6 +245,20 @@ fn request(who: Who, method: Method, path: &str, headers: &[(&str, &str)], body:
         request = request.header(*name, *value);
     }
     request.body(Body::from(body)).unwrap()
+}
+
+/// A bud in the herd, and a chat and a plan of the owner's.
+async fn think(app: &Arc<App>, owner: Uuid, workspace: Uuid) -> (Uuid, Uuid, Uuid) {
+    let preset = BudPreset { system_prompt: MARK.into(), ..BudPreset::default() };
+    let bud = BudRow::new(workspace, Some(owner), &format!("{MARK} bud"), preset);
+    app.store.add_bud(&bud).await.unwrap();
+    let mut chat = ChatRow::new(workspace, owner);
+    chat.title = MARK.into();
+    app.store.add_chat(&chat).await.unwrap();
+    app.store.put_message(&MessageRow::new(chat.id, "user", json!({ "text": MARK }))).await.unwrap();
+    let plan = PlanRow::new(workspace, owner, MARK, json!({ "nodes": [], "edges": [] }));
+    app.store.add_plan(&plan).await.unwrap();
+    (bud.id, chat.id, plan.id)
 }
 
 /// A browser of the owner's with a tab, whose tool is remembered.

@@ -587,6 +587,8 @@ async fn session_idle(_: Case) {
         verdict: None,
         timeout: PATIENCE,
         switch: Switch::On,
+        phase: toolgrove_core::policy::Phase::Gamma,
+        rate: None,
         revision: 1,
     });
     let call = async || {
@@ -599,6 +601,7 @@ async fn session_idle(_: Case) {
             headers: Vec::new(),
             repeatable: false,
             legacy_task: LegacyTask::No,
+            behind: None,
         };
         pool.request(&instance, outgoing, Events::none()).await.unwrap();
     };

@@ -92,6 +92,7 @@ async fn only_admins_keep_people_registry_and_log() {
             ("Ada", "people.invite"),
             ("bob", "people.join"),
             ("Ada", "people.invite"),
+            ("Ada", "workspace.change"),
             ("Ada", "people.set-up"),
         ]
     );
@@ -160,7 +161,8 @@ async fn leaving_a_workspace_takes_its_servers_away_and_coming_back_brings_them(
     let (hub, admin) = (&team.hub, &team.admin);
     let member = team.invite("bob", "member").await;
     let server = fixture(Options::default()).await;
-    let (_, side) = admin.api(hub, Method::POST, "/api/workspaces", json!({ "name": "side" })).await;
+    let (_, side) =
+        admin.api(hub, Method::POST, "/api/workspaces", json!({ "name": "side", "phase": "gamma" })).await;
     let side = side["id"].as_str().unwrap();
     let new = json!({ "workspaceId": side, "name": "shared", "endpoint": server.url() });
     let id = admin.api(hub, Method::POST, "/api/mcp/servers", new.clone()).await.1["id"].clone();
@@ -273,6 +275,7 @@ async fn every_change_by_an_admin_leaves_a_row_with_their_name() {
         rows.map(|it| (it["person"].as_str().unwrap(), it["action"].as_str().unwrap())).collect();
     let expected = [
         "people.set-up",
+        "workspace.change",
         "workspace.add",
         "workspace.change",
         "people.invite",

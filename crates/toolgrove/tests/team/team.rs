@@ -67,7 +67,13 @@ impl Team {
         let fields = [("name", "Ada"), ("email", "ada@example.com"), ("password", PASSWORD)];
         let joined = visitor.join(hub, &link, &fields).await;
         assert_eq!(joined.status, 303, "{}", joined.text());
-        visitor.with_cookie(&joined)
+        let admin = visitor.with_cookie(&joined);
+        // A team begins with buds alone.
+        let (_, workspaces) = admin.api(hub, Method::GET, "/api/workspaces", Value::Null).await;
+        let path = format!("/api/workspaces/{}", workspaces[0]["id"].as_str().unwrap());
+        let (status, opened) = admin.api(hub, Method::PATCH, &path, json!({ "phase": "gamma" })).await;
+        assert_eq!(status, 200, "{opened}");
+        admin
     }
 
     /// Invites somebody and lets them in.

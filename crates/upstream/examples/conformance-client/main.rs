@@ -83,6 +83,8 @@ impl Client {
             verdict: None,
             timeout: Duration::from_secs(20),
             switch: Switch::On,
+            phase: toolgrove_core::policy::Phase::Gamma,
+            rate: None,
             revision: 1,
         });
         let hub = Arc::new(Hub::new(pool, NoLog, now, Capabilities::default()));

@@ -1,9 +1,11 @@
-//! What the hub offers by itself. It has no connection that could be lost; what it lists is made here, or known to
-//! the tab hub.
+//! What the hub offers by itself: buds, tabs, and its own few tools. It has no connection that could be lost; what it
+//! lists is made here, or known to the tab hub. What it runs is run by whoever the pool hands it to.
 
 use std::sync::Arc;
 
 use toolgrove_core::Error;
+use toolgrove_core::bud::{Bud, BudMethod};
+use toolgrove_core::instance::Transport;
 use toolgrove_core::tabs::{Entry, TabCall};
 use toolgrove_wire::{Abilities, Raw, modern};
 
@@ -20,7 +22,20 @@ const METHOD_NOT_FOUND: i64 = -32601;
 #[derive(Debug)]
 pub(crate) struct Builtin {
     pub(crate) desk: Arc<Desk>,
-    tabs: Option<OwnTabs>,
+    context: Arc<Context>,
+    part: Part,
+}
+
+/// Which part of the hub it is.
+#[derive(Debug)]
+enum Part {
+    Tabs(OwnTabs),
+    /// Another bud is another instance, so nothing changes while the link is open.
+    Bud {
+        bud: Arc<Bud>,
+        _feed: LiveFeed,
+    },
+    Nothing,
 }
 
 /// The tabs of the person whose instance this is.
@@ -34,10 +49,17 @@ struct OwnTabs {
 
 pub(crate) fn open(context: &Arc<Context>, plan: &Plan) -> Link {
     let session = Session::modern(context, modern::VERSION, "part of the hub").discovered(&introduction());
-    let tabs = context.tabs.clone().filter(|_| context.instance.is_tabs());
-    let tabs =
-        tabs.map(|tabs| OwnTabs { tabs, person: context.instance.person, _feed: context.feed_is_live() });
-    Link::new(context, session, plan, Kind::Builtin(Builtin { desk: Desk::new(Abilities::NONE), tabs }))
+    let part = match (&context.instance.transport, &context.tabs) {
+        (Transport::Bud(bud), _) => Part::Bud { bud: bud.clone(), _feed: context.feed_is_live() },
+        (_, Some(tabs)) if context.instance.is_tabs() => Part::Tabs(OwnTabs {
+            tabs: tabs.clone(),
+            person: context.instance.person,
+            _feed: context.feed_is_live(),
+        }),
+        _ => Part::Nothing,
+    };
+    let builtin = Builtin { desk: Desk::new(Abilities::NONE), context: context.clone(), part };
+    Link::new(context, session, plan, Kind::Builtin(builtin))
 }
 
 fn introduction() -> Raw {
@@ -46,18 +68,34 @@ fn introduction() -> Raw {
 
 impl Builtin {
     pub(crate) async fn ask(&self, ask: &Ask<'_>) -> Result<Raw, Failure> {
-        match (ask.method, &self.tabs) {
+        match (ask.method, &self.part) {
             (DISCOVER, _) => Ok(introduction()),
-            ("tools/list", Some(own)) => {
-                let tools: Vec<Raw> = own.tabs.list(own.person).iter().map(Entry::listed).collect();
-                Ok(Raw::object("tools", &Raw::array(&tools)))
-            }
-            ("tools/list", None) => Ok(Raw::of(&serde_json::json!({ "tools": [] }))),
-            ("tools/call", Some(own)) => own.call(ask).await.map_err(Failure::Final),
+            ("tools/list", part) => Ok(Raw::object("tools", &Raw::array(&part.tools()))),
+            ("tools/call", Part::Tabs(own)) => own.call(ask).await.map_err(Failure::Final),
+            ("tools/call", _) => self.run(ask).await.map_err(Failure::Final),
             (method, _) => {
                 let message = format!("there is no `{method}` here");
                 Err(Failure::Final(Error::Server { code: METHOD_NOT_FOUND, message, data: None }))
             }
+        }
+    }
+
+    async fn run(&self, ask: &Ask<'_>) -> Result<Raw, Error> {
+        match (&self.context.own, ask.outgoing) {
+            (Some(own), Some(outgoing)) => own.call(&self.context.instance, outgoing, ask.events).await,
+            _ => Err(self.context.unreachable("nobody runs it here")),
+        }
+    }
+}
+
+impl Part {
+    fn tools(&self) -> Vec<Raw> {
+        match self {
+            Self::Tabs(own) => own.tabs.list(own.person).iter().map(Entry::listed).collect(),
+            Self::Bud { bud, .. } => {
+                bud.preset.methods().iter().map(BudMethod::listed).map(|it| Raw::of(&it)).collect()
+            }
+            Self::Nothing => Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ use http::header::{ACCEPT, HeaderMap, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use toolgrove_core::net::Allowlist;
+use toolgrove_core::net::{Allowlist, Guard};
 use url::Url;
 
 use super::answer::reason;
@@ -73,6 +73,11 @@ impl Fetch {
         Self { dial: Arc::new(self.dial.trusting(ca_file)), ..self.clone() }
     }
 
+    /// The same for addresses that whoever runs the hub has written down: they may be anywhere.
+    pub fn trusted(&self) -> Self {
+        Self { dial: Arc::new(Dial::new(Guard::Open)), hosts: Allowlist::Any, agent: self.agent.clone() }
+    }
+
     /// Reads a JSON document.
     pub async fn document(&self, url: &Url) -> Result<Fetched, Unfetched> {
         let mut url = url.clone();
@@ -91,7 +96,17 @@ impl Fetch {
     }
 
     /// Sends one request as it is; redirects are answers like any other.
-    pub async fn send(&self, mut request: Request<Bytes>) -> Result<Fetched, Unfetched> {
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Fetched, Unfetched> {
+        let url = Url::parse(&request.uri().to_string()).map_err(|it| Unfetched(it.to_string()))?;
+        let place = url.origin().ascii_serialization();
+        let exchange = async { read(&place, self.begin(request).await?).await };
+        tokio::time::timeout(PATIENCE, exchange).await.unwrap_or_else(|_| {
+            Err(Unfetched(format!("`{place}` did not answer within {} s", PATIENCE.as_secs())))
+        })
+    }
+
+    /// Sends one request and returns its answer while it may still be coming in. How long that may take is the caller's.
+    pub(crate) async fn begin(&self, mut request: Request<Bytes>) -> Result<Response<Incoming>, Unfetched> {
         let url = Url::parse(&request.uri().to_string()).map_err(|it| Unfetched(it.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Unfetched(format!("`{url}` is not an http or https address")));
@@ -100,14 +115,8 @@ impl Fetch {
         let place = url.origin().ascii_serialization();
         let carrier = self.dial.carrier(&url).map_err(Unfetched)?;
         request.headers_mut().insert(USER_AGENT, self.agent.clone());
-        let exchange = async {
-            let response = carrier.send(request.map(Full::new)).await;
-            let response = response.map_err(|it| Unfetched(format!("`{place}`: {}", dial::cause(&it))))?;
-            read(&place, response).await
-        };
-        tokio::time::timeout(PATIENCE, exchange).await.unwrap_or_else(|_| {
-            Err(Unfetched(format!("`{place}` did not answer within {} s", PATIENCE.as_secs())))
-        })
+        let response = carrier.send(request.map(Full::new)).await;
+        response.map_err(|it| Unfetched(format!("`{place}`: {}", dial::cause(&it))))
     }
 }
 

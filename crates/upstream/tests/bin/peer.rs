@@ -223,6 +223,8 @@ async fn hub(witness: &str, shepherd: &str) {
         verdict: None,
         timeout: std::time::Duration::from_secs(60),
         switch: Switch::On,
+        phase: toolgrove_core::policy::Phase::Gamma,
+        rate: None,
         revision: 1,
     });
     let outgoing = Outgoing {
@@ -234,6 +236,7 @@ async fn hub(witness: &str, shepherd: &str) {
         headers: Vec::new(),
         repeatable: false,
         legacy_task: toolgrove_core::call::LegacyTask::No,
+        behind: None,
     };
     let result = pool.request(&instance, outgoing, Events::none()).await.expect("a server");
     let mut told = UnixStream::connect(witness).expect("a witness");

@@ -76,6 +76,8 @@ pub(crate) fn instance(transport: Transport, change: impl FnOnce(&mut Instance))
         verdict: None,
         timeout: Duration::from_secs(30),
         switch: Switch::On,
+        phase: toolgrove_core::policy::Phase::Gamma,
+        rate: None,
         revision: 1,
     };
     change(&mut instance);
@@ -120,6 +122,7 @@ pub(crate) fn call(tool: &str, arguments: Value) -> Outgoing {
         headers: Vec::new(),
         repeatable: false,
         legacy_task: toolgrove_core::call::LegacyTask::No,
+        behind: None,
     }
 }
 

@@ -100,6 +100,8 @@ impl Bench {
             verdict: None,
             timeout: Duration::from_secs(1),
             switch: Switch::On,
+            phase: toolgrove_core::policy::Phase::Gamma,
+            rate: None,
             hosts: Allowlist::Any,
             revision: 1,
         };

@@ -73,6 +73,8 @@ impl World {
                 timeout: Duration::from_secs(30),
                 hosts: toolgrove_core::net::Allowlist::Any,
                 switch: Switch::On,
+                phase: toolgrove_core::policy::Phase::Gamma,
+                rate: None,
                 revision: 1,
             });
             app.hub.put(Offer::new(instance.clone()));

@@ -66,7 +66,22 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
         Some(Error::OauthRefused(_)) => Error::OauthExchange("HTTP 400 Bad Request: {\"error\":…}".into()),
         Some(Error::Role { .. }) => Error::HostNotAllowed { host: "weather.example".into() },
         Some(Error::HostNotAllowed { .. }) => Error::PrivateAddress { host: "weather.example".into() },
-        Some(Error::PrivateAddress { .. }) => Error::Denied { tool: tool() },
+        Some(Error::PrivateAddress { .. }) => Error::CallsOff,
+        Some(Error::CallsOff) => Error::ExternalOff,
+        Some(Error::ExternalOff) => Error::RateLimited { server: slug(), per_second: 5.0, retry_ms: 200 },
+        Some(Error::RateLimited { .. }) => Error::BudDepth,
+        Some(Error::BudDepth) => Error::BudBusy,
+        Some(Error::BudBusy) => Error::ModelMissing("no provider is set up".into()),
+        Some(Error::ModelMissing(_)) => {
+            Error::Provider { provider: "local".into(), problem: "connection refused".into() }
+        }
+        Some(Error::Provider { .. }) => Error::ModelOutput("it asked for tools 16 times in a row".into()),
+        Some(Error::ModelOutput(_)) => Error::PlanCycle("`a` → `b` → `a`".into()),
+        Some(Error::PlanCycle(_)) => {
+            Error::PlanReference("`b` uses `{{c}}`, and no node is called `c`".into())
+        }
+        Some(Error::PlanReference(_)) => Error::ConvertDuplicate { name: "now".into() },
+        Some(Error::ConvertDuplicate { .. }) => Error::Denied { tool: tool() },
         Some(Error::Denied { .. }) => Error::Arguments { problem: "/city is not a string".into() },
         Some(Error::Arguments { .. }) => Error::Timeout { slug: slug(), ms: 60_000 },
         Some(Error::Timeout { .. }) => {

@@ -1,0 +1,1 @@
+//! What is written to providers and read from them.
