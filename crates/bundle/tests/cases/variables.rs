@@ -23,6 +23,7 @@ pub(crate) fn run(case: &Case) -> Ran {
             let filled = text_of(text(given, "value"), given).0;
             assert_ne!(Value::from(filled.as_str()), case.avoid);
             assert_eq!(filled, case.expect);
+            everywhere(given, &filled);
         }
         _ => return false,
     }
@@ -44,6 +45,19 @@ fn text_of(text: &str, given: &Value) -> (String, Used) {
 
 fn fill(definition: &Value, given: &Value) -> Filled {
     with_context(given, |it| it.fill(definition.as_object().expect("an object")))
+}
+
+/// In every member that may hold variables, and in no other.
+fn everywhere(given: &Value, filled: &str) {
+    let written = |it: &Value| json!({ "command": it, "args": [it], "env": { "K": it }, "envFile": it, "url": it, "headers": { "H": it } });
+    let kept = json!({ "description": given["value"], "cwd": given["value"], "more": [given["value"]] });
+    let with_kept = |it: &Value| {
+        let mut all = written(it).as_object().unwrap().clone();
+        all.extend(kept.as_object().unwrap().clone());
+        Value::Object(all)
+    };
+    let found = fill(&with_kept(&given["value"]), given).definition;
+    assert_eq!(Value::Object(found), with_kept(&filled.into()));
 }
 
 fn missing(given: &Value) {
