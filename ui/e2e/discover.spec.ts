@@ -23,7 +23,7 @@ function world(): World {
 
 const stdio = { command: FIXTURE, args: ["stdio"] };
 
-/** A registry with one entry, on loopback. */
+/** A registry with two entries, on loopback. */
 async function registry(): Promise<{ url: string; server: Server }> {
   const entry = {
     server: {
@@ -34,10 +34,30 @@ async function registry(): Promise<{ url: string; server: Server }> {
       remotes: [{ type: "streamable-http", url: "http://127.0.0.1:9/mcp" }],
     },
   };
+  const notes = {
+    server: {
+      name: "io.github.y/notes",
+      title: "Notes",
+      description: "Keeps notes",
+      version: "0.3.0",
+      remotes: [
+        {
+          type: "sse",
+          url: "http://127.0.0.1:9/sse",
+          headers: [{ name: "X-Key", isRequired: true, isSecret: true, description: "From your account" }],
+        },
+      ],
+    },
+    _meta: { "io.modelcontextprotocol.registry/official": { updatedAt: "2026-10-01T08:00:00Z" } },
+  };
   const server = createServer((request, response) => {
-    const isList = request.url?.startsWith("/v0.1/servers?");
+    const url = new URL(request.url ?? "/", "http://x");
+    const one = url.pathname.includes("notes") ? notes : entry;
+    const page = url.searchParams.get("cursor")
+      ? { servers: [notes], metadata: {} }
+      : { servers: [entry], metadata: { nextCursor: "2" } };
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify(isList ? { servers: [entry], metadata: {} } : entry));
+    response.end(JSON.stringify(url.pathname === "/v0.1/servers" ? page : one));
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
@@ -70,6 +90,42 @@ test.describe("with a registry", () => {
     await page.getByRole("button", { name: "Install", exact: true }).click();
     await expect(page.getByRole("status").getByText("Installed")).toBeVisible();
     expect(readFileSync(file(hub), "utf8")).toContain("http://127.0.0.1:9/mcp");
+  });
+
+  test("what was found is narrowed, and what a server needs is asked for in a form", async ({
+    page,
+    hub,
+  }) => {
+    await page.goto(`${hub.url}/ui/discover`);
+    await page.getByRole("searchbox").fill("things");
+    await page.getByRole("searchbox").press("Enter");
+    await page.getByRole("button", { name: "More" }).click();
+    const hits = page.getByRole("button", { name: /^Look at/ });
+    await expect(hits).toHaveCount(2);
+    await expect(page.getByText("by io.github.y · updated 2026-10-01 · needs X-Key")).toBeVisible();
+    await page.getByRole("button", { name: "kind:sse 1" }).click();
+    await expect(hits).toHaveCount(1);
+    await expect(page.getByRole("searchbox")).toHaveValue("things kind:sse");
+    await page.getByRole("searchbox").fill("things kind:sse publisher:nobody");
+    await page.getByRole("searchbox").press("Enter");
+    await expect(page.getByText("Nothing in the registry says")).toBeVisible();
+    await page.getByRole("searchbox").fill("things publisher:github kind:sse");
+    await page.getByRole("searchbox").press("Enter");
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Look at Notes" }).click();
+    const key = page.getByLabel("X-Key");
+    await expect(key).toHaveAttribute("type", "password");
+    await page.getByRole("button", { name: "Install", exact: true }).click();
+    await expect(key).toBeFocused();
+    await key.fill("k-e-y");
+    await page.getByRole("button", { name: "Install", exact: true }).click();
+    await expect(page.getByRole("status").getByText("Installed")).toBeVisible();
+    const written = JSON.parse(readFileSync(file(hub), "utf8"));
+    expect(Object.values(written.servers)).toContainEqual({
+      type: "sse",
+      url: "http://127.0.0.1:9/sse",
+      headers: { "X-Key": "k-e-y" },
+    });
   });
 });
 

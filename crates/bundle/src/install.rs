@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
+use ts_rs::TS;
 
 use crate::archive;
 use crate::duplicates::{self, Candidate, Duplicate, Owner, Standing};
@@ -92,7 +93,8 @@ pub struct Installed {
 }
 
 /// A server that cannot be installed, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
+#[ts(rename = "LeftOut")]
 pub struct Failed {
     pub server: String,
     pub error: String,

@@ -15,6 +15,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use ts_rs::TS;
 
 use crate::error::{BundleError, Result};
 use crate::places::System;
@@ -57,7 +58,8 @@ pub enum Format {
     ServerJson,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(rename = "BundleItem")]
 pub struct Item {
     pub path: String,
     pub kind: String,

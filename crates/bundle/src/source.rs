@@ -163,6 +163,7 @@ pub struct RegistryEntry {
     pub server: Value,
     /// `active`, `deprecated` or `deleted`.
     pub status: String,
+    pub updated: Option<String>,
 }
 
 /// Reads the answer to [`registry_entry`].
@@ -188,8 +189,12 @@ pub fn read_page(answer: &str) -> Result<(Vec<RegistryEntry>, Option<String>)> {
 fn entry(value: &Value) -> Option<RegistryEntry> {
     let server = value.get("server").unwrap_or(value);
     server.get("name")?.as_str()?;
-    let status = &value["_meta"]["io.modelcontextprotocol.registry/official"]["status"];
-    Some(RegistryEntry { server: server.clone(), status: status.as_str().unwrap_or("active").to_owned() })
+    let official = &value["_meta"]["io.modelcontextprotocol.registry/official"];
+    Some(RegistryEntry {
+        server: server.clone(),
+        status: official["status"].as_str().unwrap_or("active").to_owned(),
+        updated: official["updatedAt"].as_str().map(str::to_owned),
+    })
 }
 
 fn from_registry(problem: String) -> BundleError {

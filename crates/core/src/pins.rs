@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use toolgrove_wire::Raw;
+use ts_rs::TS;
 
 pub use flags::{Flag, FlagKind, flags};
 
@@ -168,7 +169,7 @@ pub fn digest(raw: &Raw) -> String {
 }
 
 /// One place where two definitions differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
 pub struct Difference {
     /// A JSON pointer such as `/inputSchema/properties/city`.
     pub pointer: String,

@@ -24,10 +24,11 @@ use toolgrove_bundle::shelf::Shelf;
 use toolgrove_core::Error;
 use toolgrove_core::call::Caller;
 use toolgrove_core::config::Mode;
+use ts_rs::TS;
 
 pub use arrive::{Done, Gone, Started};
 pub use order::{Order, Where};
-pub use source::{Hits, search};
+pub use source::{Hit, Hits, search};
 pub use watch::follow;
 
 pub(crate) use arrive::{KEY, unknown};
@@ -64,7 +65,8 @@ impl App {
 }
 
 /// What an install or an update does, or would do.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, TS)]
+#[ts(rename = "BundlePlan")]
 pub struct Plan {
     pub id: String,
     pub version: String,
@@ -82,6 +84,7 @@ pub struct Plan {
     pub items: Vec<Item>,
     pub failed: Vec<Failed>,
     /// The file that is written; none when the hub alone runs the servers.
+    #[ts(type = "string | null")]
     pub file: Option<PathBuf>,
     pub duplicates: Vec<Duplicate>,
     pub removed: Vec<String>,
@@ -95,7 +98,7 @@ pub struct Plan {
 }
 
 /// One server, as its author wrote it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, TS)]
 pub struct Runs {
     pub name: String,
     pub server: String,
@@ -104,6 +107,7 @@ pub struct Runs {
     pub kind: String,
     /// The command line, or the address.
     pub endpoint: String,
+    #[ts(type = "{ env?: { [key in string]: string }, headers?: { [key in string]: string } }")]
     pub definition: Value,
     /// Variables of the environment that go into it.
     pub env: Vec<String>,

@@ -1,20 +1,25 @@
 //! The API's answers as TypeScript, for `ui/src/api/types.gen.ts`. Written by `toolgrove __docs types`.
 
+use toolgrove_bundle::duplicates::Duplicate;
+use toolgrove_bundle::install::Failed as LeftOut;
+use toolgrove_bundle::manifest::{Item, Setting, SettingKind};
 use toolgrove_core::call::Role;
 use toolgrove_core::config::Mode;
 use toolgrove_core::error::Problem;
 use toolgrove_core::health::{Action, ActionKind, Health, LastCall, Level, State, Status};
 use toolgrove_core::import::Failed;
 use toolgrove_core::instance::{Era, Verdict};
+use toolgrove_core::pins::{Difference, Flag, FlagKind};
 use toolgrove_core::{CallEnd, auth, bud, offer, plan};
 use toolgrove_store::AdminNote;
 use toolgrove_upstream::doctor;
 use ts_rs::{Config, TS};
 
 use crate::api::{
-    account, auth_configs, buds, calls, chats, connect, instances, models, oauth, people, plans, preview,
-    registry, seen, servers, status, tabs, tokens, workspaces,
+    account, auth_configs, buds, bundles, calls, chats, connect, instances, models, oauth, people, pins,
+    plans, preview, registry, seen, servers, status, tabs, tokens, workspaces,
 };
+use crate::bundles::{Done, Hit, Hits, Plan, Runs, Started};
 use crate::live::LiveEvent;
 use crate::registry::auth::NamedValue;
 use crate::registry::{Added, ImportStep, Imported};
@@ -111,6 +116,23 @@ pub fn typescript() -> String {
         calls::CallStats,
         calls::Slot,
         calls::ServerCalls,
+        bundles::Bundle,
+        bundles::BundleServer,
+        Hits,
+        Hit,
+        Plan,
+        Runs,
+        Setting,
+        SettingKind,
+        Item,
+        LeftOut,
+        Duplicate,
+        Done,
+        Started,
+        pins::Changed,
+        Difference,
+        Flag,
+        FlagKind,
         LiveEvent,
         bud::ToolChoice,
         bud::McpConfig,

@@ -705,6 +705,255 @@ p50_ms: number, p95_ms: number, slots: Array<CallSlot>,
 latency: Array<number>, };
 
 /**
+ * A bundle that is installed.
+ */
+export type Bundle = { id: string, version: string, name: string, description: string, author: string | null, source: string, 
+/**
+ * `user`, `workspace` or `repository`.
+ */
+scope: string, 
+/**
+ * The file its servers are in, if any.
+ */
+file: string | null, sha256: string | null, installed_at: number, servers: Array<BundleServer>, };
+
+/**
+ * One of its servers, as the hub has it.
+ */
+export type BundleServer = { id: string, name: string, 
+/**
+ * As the bundle calls it.
+ */
+server: string, identity: string | null, endpoint: string, 
+/**
+ * `active`, `off` or `duplicate`.
+ */
+state: "active" | "off" | "duplicate", 
+/**
+ * The server that does the same and stays.
+ */
+duplicate_of: string | null, instance: string | null, slug: string | null, tools: number, 
+/**
+ * Tools that changed, and that nobody has decided on.
+ */
+changed: number, health: Health | null, };
+
+/**
+ * A page of what the registry has.
+ */
+export type Hits = { servers: Array<Hit>, cursor: string | null, };
+
+/**
+ * One entry of the registry, as a list of them shows it.
+ */
+export type Hit = { name: string, 
+/**
+ * Whose namespace it is in, such as `io.github.someone`.
+ */
+publisher: string, title: string, description: string, version: string, 
+/**
+ * `active` or `deprecated`.
+ */
+status: string, website: string | null, 
+/**
+ * How it can be had: `stdio` (a package that runs here), `http` or `sse`.
+ */
+kinds: Array<string>, 
+/**
+ * What has to be given first.
+ */
+needs: Array<string>, 
+/**
+ * When the registry last heard of it.
+ */
+updated: string | null, };
+
+/**
+ * What an install or an update does, or would do.
+ */
+export type BundlePlan = { id: string, version: string, name: string, description: string, author: string | null, 
+/**
+ * What it came from, as it was typed.
+ */
+source: string, 
+/**
+ * The version that is there now.
+ */
+installed: string | null, 
+/**
+ * What will be started or reached.
+ */
+servers: Array<Runs>, 
+/**
+ * What somebody has to say first.
+ */
+settings: Array<Setting>, items: Array<BundleItem>, failed: Array<LeftOut>, 
+/**
+ * The file that is written; none when the hub alone runs the servers.
+ */
+file: string | null, duplicates: Array<Duplicate>, removed: Array<string>, warnings: Array<string>, 
+/**
+ * The archive's.
+ */
+sha256: string | null, 
+/**
+ * Of everything here that runs: whoever agreed to it sends it along.
+ */
+digest: string, 
+/**
+ * The first setting that is missing or wrong.
+ */
+problem: string | null, };
+
+/**
+ * One server, as its author wrote it.
+ */
+export type Runs = { name: string, server: string, identity: string, 
+/**
+ * `stdio`, `http` or `sse`.
+ */
+kind: string, 
+/**
+ * The command line, or the address.
+ */
+endpoint: string, definition: { env?: { [key in string]: string }, headers?: { [key in string]: string } }, 
+/**
+ * Variables of the environment that go into it.
+ */
+env: Array<string>, flags: Array<Flag>, };
+
+/**
+ * One question. Its answer takes the place of `${user_config.<key>}`.
+ */
+export type Setting = { key: string, title: string, description: string, kind: SettingKind, required: boolean, 
+/**
+ * Kept as a secret, and never shown.
+ */
+sensitive: boolean, 
+/**
+ * Takes a list.
+ */
+multiple: boolean, default: Json, choices: Array<string>, min: number | null, max: number | null, };
+
+export type SettingKind = "string" | "number" | "boolean" | "directory" | "file";
+
+export type BundleItem = { path: string, kind: string, };
+
+/**
+ * A server that cannot be installed, and why.
+ */
+export type LeftOut = { server: string, error: string, };
+
+/**
+ * A duplicate as it is reported.
+ */
+export type Duplicate = { serverName: string, duplicateOf: string, bundleId: string, originalBundleId: string, };
+
+/**
+ * What was installed or updated, and how its servers took it.
+ */
+export type BundleDone = { started: Array<Started>, id: string, version: string, name: string, description: string, author: string | null, 
+/**
+ * What it came from, as it was typed.
+ */
+source: string, 
+/**
+ * The version that is there now.
+ */
+installed: string | null, 
+/**
+ * What will be started or reached.
+ */
+servers: Array<Runs>, 
+/**
+ * What somebody has to say first.
+ */
+settings: Array<Setting>, items: Array<BundleItem>, failed: Array<LeftOut>, 
+/**
+ * The file that is written; none when the hub alone runs the servers.
+ */
+file: string | null, duplicates: Array<Duplicate>, removed: Array<string>, warnings: Array<string>, 
+/**
+ * The archive's.
+ */
+sha256: string | null, 
+/**
+ * Of everything here that runs: whoever agreed to it sends it along.
+ */
+digest: string, 
+/**
+ * The first setting that is missing or wrong.
+ */
+problem: string | null, };
+
+export type Started = { server: string, slug: string, instance: string, 
+/**
+ * None: it was not asked, or did not answer.
+ */
+tools: number | null, error: string | null, };
+
+/**
+ * One tool that somebody has to look at.
+ */
+export type ChangedTool = { instance: string, slug: string, server: string, 
+/**
+ * As its server calls it.
+ */
+tool: string, 
+/**
+ * As clients call it.
+ */
+public_name: string, 
+/**
+ * `changed`, `renamed` or `new`.
+ */
+is: "changed" | "renamed" | "new", renamed_from: string | null, 
+/**
+ * Calls are refused until somebody decides.
+ */
+held: boolean, rejected: boolean, 
+/**
+ * Of the new definition: whoever decides sends it along.
+ */
+digest: string, diff: Array<Difference>, 
+/**
+ * What is odd about the whole new definition, changed or not.
+ */
+flags: Array<Flag>, };
+
+/**
+ * One place where two definitions differ.
+ */
+export type Difference = { 
+/**
+ * A JSON pointer such as `/inputSchema/properties/city`.
+ */
+pointer: string, 
+/**
+ * Texts as they read, anything else as JSON. None: it was not there.
+ */
+before: string | null, after: string | null, 
+/**
+ * What is odd about the new text.
+ */
+flags: Array<Flag>, };
+
+/**
+ * One odd place of a text.
+ */
+export type Flag = { kind: FlagKind, 
+/**
+ * Where it begins, in characters.
+ */
+at: number, 
+/**
+ * The place with a few characters around it, hidden ones written out.
+ */
+excerpt: string, };
+
+export type FlagKind = "hidden" | "instruction";
+
+/**
  * Something a page wants to know at once.
  */
 export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use ts_rs::TS;
 
 use super::{Format, Manifest};
 use crate::error::{BundleError, Result};
@@ -12,7 +13,7 @@ use crate::places::{Home, System};
 use crate::variables::{Context, Env, Used};
 
 /// One question. Its answer takes the place of `${user_config.<key>}`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, TS)]
 pub struct Setting {
     pub key: String,
     pub title: String,
@@ -23,13 +24,14 @@ pub struct Setting {
     pub sensitive: bool,
     /// Takes a list.
     pub multiple: bool,
+    #[ts(type = "Json")]
     pub default: Option<Value>,
     pub choices: Vec<String>,
     pub min: Option<f64>,
     pub max: Option<f64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingKind {
     String,

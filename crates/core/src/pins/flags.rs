@@ -1,9 +1,10 @@
 //! What a person who reads a description may not see, or may read as something it is not.
 
 use serde::Serialize;
+use ts_rs::TS;
 
 /// One odd place of a text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, TS)]
 pub struct Flag {
     pub kind: FlagKind,
     /// Where it begins, in characters.
@@ -12,7 +13,7 @@ pub struct Flag {
     pub excerpt: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, TS)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlagKind {
     /// A character that shows nothing, turns the writing direction, or steers a terminal.

@@ -12,6 +12,7 @@ use toolgrove_core::Error;
 use toolgrove_core::call::Caller;
 use toolgrove_core::health::Health;
 use toolgrove_store::{BundleRow, InstanceRow, ServerRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::{body, health};
@@ -20,7 +21,7 @@ use crate::bundles::{self, Done, Gone, Hits, KEY, ORIGIN, Order, Plan, identity,
 use crate::problem::Answer;
 
 /// A bundle that is installed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Bundle {
     pub id: String,
     pub version: String,
@@ -38,7 +39,7 @@ pub struct Bundle {
 }
 
 /// One of its servers, as the hub has it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct BundleServer {
     pub id: Uuid,
     pub name: String,
@@ -47,6 +48,7 @@ pub struct BundleServer {
     pub identity: Option<String>,
     pub endpoint: String,
     /// `active`, `off` or `duplicate`.
+    #[ts(type = "\"active\" | \"off\" | \"duplicate\"")]
     pub state: &'static str,
     /// The server that does the same and stays.
     pub duplicate_of: Option<String>,

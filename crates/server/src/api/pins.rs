@@ -12,6 +12,7 @@ use toolgrove_core::offer::{Offer, Tool};
 use toolgrove_core::pins::{self, Difference, Drift, Flag};
 use toolgrove_store::PinRow;
 use toolgrove_wire::Raw;
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::{body, instances};
@@ -19,7 +20,8 @@ use crate::App;
 use crate::problem::Answer;
 
 /// One tool that somebody has to look at.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "ChangedTool")]
 pub struct Changed {
     pub instance: Uuid,
     pub slug: String,
@@ -29,6 +31,7 @@ pub struct Changed {
     /// As clients call it.
     pub public_name: String,
     /// `changed`, `renamed` or `new`.
+    #[ts(type = "\"changed\" | \"renamed\" | \"new\"")]
     pub is: &'static str,
     pub renamed_from: Option<String>,
     /// Calls are refused until somebody decides.

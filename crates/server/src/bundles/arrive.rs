@@ -18,6 +18,7 @@ use toolgrove_core::config::Mode;
 use toolgrove_core::import::{self, Entry};
 use toolgrove_core::{Error, Secret, name};
 use toolgrove_store::{Arrived, BundleRow, ServerRow};
+use ts_rs::TS;
 use uuid::Uuid;
 
 use super::order::Order;
@@ -37,14 +38,15 @@ const DESCRIPTION_MAX: usize = 255;
 pub(crate) const KEY: &str = "bundleServer";
 
 /// What was installed or updated, and how its servers took it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
+#[ts(rename = "BundleDone")]
 pub struct Done {
     #[serde(flatten)]
     pub plan: Plan,
     pub started: Vec<Started>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Started {
     pub server: String,
     pub slug: String,

@@ -18,6 +18,7 @@ use toolgrove_core::Error;
 use toolgrove_core::call::Caller;
 use toolgrove_core::config::Mode;
 use toolgrove_upstream::Fetch;
+use ts_rs::TS;
 use url::Url;
 
 use super::{on_disk, refused};
@@ -154,19 +155,27 @@ fn unanswered(detail: String) -> Error {
 }
 
 /// One entry of the registry, as a list of them shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Hit {
     pub name: String,
+    /// Whose namespace it is in, such as `io.github.someone`.
+    pub publisher: String,
     pub title: String,
     pub description: String,
     pub version: String,
     /// `active` or `deprecated`.
     pub status: String,
     pub website: Option<String>,
+    /// How it can be had: `stdio` (a package that runs here), `http` or `sse`.
+    pub kinds: Vec<&'static str>,
+    /// What has to be given first.
+    pub needs: Vec<String>,
+    /// When the registry last heard of it.
+    pub updated: Option<String>,
 }
 
 /// A page of what the registry has.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, TS)]
 pub struct Hits {
     pub servers: Vec<Hit>,
     pub cursor: Option<String>,
@@ -187,12 +196,40 @@ fn hit(entry: &source::RegistryEntry) -> Hit {
         title if title.is_empty() => name.rsplit('/').next().unwrap_or_default().to_owned(),
         title => title,
     };
+    let publisher = name.split_once('/').map(|it| it.0.to_owned()).unwrap_or_default();
     Hit {
         title,
+        publisher,
+        kinds: kinds(&entry.server),
+        needs: needs(&entry.server),
+        updated: entry.updated.clone(),
         description: text("description"),
         version: text("version"),
         status: entry.status.clone(),
         website: entry.server["websiteUrl"].as_str().map(str::to_owned),
         name,
     }
+}
+
+fn kinds(server: &Value) -> Vec<&'static str> {
+    let ways = ["packages", "remotes"].map(|it| server[it].as_array().map(Vec::as_slice).unwrap_or_default());
+    let is_remote = |kind: &str| ways[1].iter().any(|it| it["type"] == kind);
+    let kinds =
+        [("stdio", !ways[0].is_empty()), ("http", is_remote("streamable-http")), ("sse", is_remote("sse"))];
+    kinds.into_iter().filter(|it| it.1).map(|it| it.0).collect()
+}
+
+/// The names of what every way of having it asks for.
+fn needs(server: &Value) -> Vec<String> {
+    let lists = [("packages", "environmentVariables"), ("remotes", "headers")];
+    let inputs = lists.iter().flat_map(|(ways, inputs)| {
+        let ways = server[*ways].as_array().into_iter().flatten();
+        ways.flat_map(|it| it[*inputs].as_array().into_iter().flatten())
+    });
+    let asked =
+        inputs.filter(|it| it["isRequired"] == true && it["value"].is_null() && it["default"].is_null());
+    let mut names: Vec<String> = asked.filter_map(|it| it["name"].as_str()).map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
 }

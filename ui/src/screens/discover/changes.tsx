@@ -2,12 +2,13 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { asProblem } from "@/api/http";
+import type { ChangedTool } from "@/api/types.gen";
 import { DiffView } from "@/parts/diff-view";
 import { Card } from "@/parts/page";
 import { ProblemView } from "@/parts/problem";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
-import { type Changed, pinsQuery, useDecide } from "./api";
+import { pinsQuery, useDecide } from "./api";
 import { Flags } from "./flags";
 
 export function Changes() {
@@ -27,7 +28,7 @@ export function Changes() {
 
 const WORDS = { changed: "changed", renamed: "has another name", new: "is new" };
 
-function Change({ changed }: { changed: Changed }) {
+function Change({ changed }: { changed: ChangedTool }) {
   const decide = useDecide(changed);
   return (
     <li className="space-y-2 px-4 py-3" aria-label={changed.public_name}>

@@ -1,10 +1,11 @@
 /** Discover: find a server or a bundle, see what it will run, install it; what is installed, and what changed since. */
 
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useState } from "react";
 import { asProblem } from "@/api/http";
+import type { Hit } from "@/api/types.gen";
 import { Empty } from "@/parts/empty";
 import { Foreign } from "@/parts/foreign";
 import { Card, Page } from "@/parts/page";
@@ -13,10 +14,11 @@ import { Rail } from "@/parts/rail";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/input";
-import { type Hit, searchQuery } from "./api";
+import { searchQuery } from "./api";
 import { Changes } from "./changes";
 import { InstallSheet } from "./install";
 import { InstalledBundles } from "./installed";
+import { facets, matches, readSearch, toggled } from "./search";
 
 const route = getRouteApi("/discover");
 /** Anything that is a place by its look is installed as it is; words are looked for. */
@@ -52,7 +54,7 @@ export function Discover() {
             <Input
               type="search"
               aria-label="Search the registry, or a place to install from"
-              placeholder="Words, io.github.someone/server, github:owner/repo, https://…/bundle.zip"
+              placeholder="Words kind:stdio publisher:github, io.github.someone/server, github:owner/repo, https://…/bundle.zip"
               value={words}
               onChange={(event) => setWords(event.target.value)}
             />
@@ -65,7 +67,16 @@ export function Discover() {
             <InstalledBundles
               onUpdate={(id) => navigate({ search: { ...(q ? { q } : {}), select: id, version: "" } })}
             />
-            {q && <Found words={q} onChoose={choose} />}
+            {q && (
+              <Found
+                typed={q}
+                onChoose={choose}
+                onNarrow={(it) => {
+                  setWords(it);
+                  navigate({ search: it ? { q: it } : {} });
+                }}
+              />
+            )}
           </div>
         </Page>
       </div>
@@ -74,8 +85,19 @@ export function Discover() {
   );
 }
 
-function Found({ words, onChoose }: { words: string; onChoose: (name: string) => void }) {
-  const { data, error, isPending, refetch } = useQuery(searchQuery(words));
+type FoundProps = {
+  typed: string;
+  onChoose: (name: string) => void;
+  onNarrow: (typed: string) => void;
+};
+
+function Found({ typed, onChoose, onNarrow }: FoundProps) {
+  const wanted = readSearch(typed);
+  const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } =
+    useInfiniteQuery(searchQuery(wanted.words));
+  const all = data?.pages.flatMap((it) => it.servers) ?? [];
+  const hits = all.filter((it) => matches(it, wanted));
+  const used = typed.toLowerCase().split(/\s+/);
   return (
     <Card title="In the registry">
       {isPending && <p className="px-4 py-3 text-muted">Asking the registry…</p>}
@@ -84,13 +106,36 @@ function Found({ words, onChoose }: { words: string; onChoose: (name: string) =>
           <Button onClick={() => refetch()}>Try again</Button>
         </ProblemView>
       )}
-      {data?.servers.length === 0 && <Empty sentence={`Nothing in the registry says “${words}”.`} />}
-      {data && data.servers.length > 0 && (
+      {all.length > 0 && (
+        <fieldset className="flex flex-wrap gap-1.5 px-4 py-2">
+          <legend className="sr-only">Narrow what was found</legend>
+          {facets(all).map(({ operator, count }) => (
+            <Button
+              key={operator}
+              size="sm"
+              aria-pressed={used.includes(operator.toLowerCase())}
+              variant={used.includes(operator.toLowerCase()) ? "primary" : "secondary"}
+              onClick={() => onNarrow(toggled(typed, operator))}
+            >
+              {operator} <span className="opacity-80">{count}</span>
+            </Button>
+          ))}
+        </fieldset>
+      )}
+      {data && hits.length === 0 && <Empty sentence={`Nothing in the registry says “${typed}”.`} />}
+      {hits.length > 0 && (
         <ul className="divide-y">
-          {data.servers.map((hit) => (
+          {hits.map((hit) => (
             <HitRow key={`${hit.name} ${hit.version}`} hit={hit} onChoose={onChoose} />
           ))}
         </ul>
+      )}
+      {hasNextPage && (
+        <p className="px-4 py-3">
+          <Button disabled={isFetchingNextPage} onClick={() => fetchNextPage()}>
+            {isFetchingNextPage ? "Asking…" : "More"}
+          </Button>
+        </p>
       )}
     </Card>
   );
@@ -109,7 +154,15 @@ function HitRow({ hit, onChoose }: { hit: Hit; onChoose: (name: string) => void 
         <p className="mt-1 flex flex-wrap gap-1.5">
           <Badge className="font-mono">{hit.name}</Badge>
           <Badge>{hit.version}</Badge>
+          {hit.kinds.map((it) => (
+            <Badge key={it}>{it}</Badge>
+          ))}
           {hit.status !== "active" && <Badge>{hit.status}</Badge>}
+        </p>
+        <p className="mt-1 break-words text-muted text-sm">
+          by {hit.publisher}
+          {hit.updated && ` · updated ${hit.updated.slice(0, 10)}`}
+          {hit.needs.length > 0 && ` · needs ${hit.needs.join(", ")}`}
         </p>
       </div>
       <Button aria-label={`Look at ${hit.title}`} onClick={() => onChoose(hit.name)}>

@@ -1,6 +1,6 @@
 /** What a person who reads a description may not see, or may read as something it is not. */
 
-import type { Flag } from "./api";
+import type { Flag } from "@/api/types.gen";
 
 export function Flags({ flags }: { flags: Flag[] }) {
   if (flags.length === 0) return null;

@@ -4,13 +4,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { asProblem } from "@/api/http";
+import type { BundleDone, BundlePlan, Runs, Setting } from "@/api/types.gen";
 import { Foreign } from "@/parts/foreign";
 import { FormField } from "@/parts/form-field";
 import { ProblemView, Sentence } from "@/parts/problem";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Input, Select } from "@/ui/input";
-import { type Done, type Plan, planQuery, type Runs, type Setting, useInstall, useUpdate } from "./api";
+import { planQuery, useInstall, useUpdate } from "./api";
 import { Flags } from "./flags";
 
 export function InstallSheet({ source, isUpdate }: { source: string; isUpdate: boolean }) {
@@ -26,7 +27,7 @@ export function InstallSheet({ source, isUpdate }: { source: string; isUpdate: b
   return <PlanView plan={plan} isUpdate={isUpdate} />;
 }
 
-function PlanView({ plan, isUpdate }: { plan: Plan; isUpdate: boolean }) {
+function PlanView({ plan, isUpdate }: { plan: BundlePlan; isUpdate: boolean }) {
   const [answers, setAnswers] = useState<Record<string, string>>({});
   const install = useInstall();
   const update = useUpdate(plan.id);
@@ -158,7 +159,7 @@ function SettingField({ setting, value, onChange }: FieldProps) {
   );
 }
 
-function Installed({ done }: { done: Done }) {
+function Installed({ done }: { done: BundleDone }) {
   return (
     <div className="space-y-3 p-4" role="status">
       <p className="font-medium">

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { asProblem } from "@/api/http";
+import type { Bundle, BundleServer } from "@/api/types.gen";
 import { Confirm } from "@/parts/confirm";
 import { Empty } from "@/parts/empty";
 import { Foreign } from "@/parts/foreign";
@@ -12,7 +13,7 @@ import { ProblemView } from "@/parts/problem";
 import { Dot } from "@/parts/status-dot";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
-import { type Bundle, type BundleServer, bundlesQuery, useUninstall } from "./api";
+import { bundlesQuery, useUninstall } from "./api";
 
 export function InstalledBundles({ onUpdate }: { onUpdate: (id: string) => void }) {
   const { data, error } = useQuery(bundlesQuery);
