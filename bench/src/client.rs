@@ -150,6 +150,7 @@ impl Client {
     /// Opens the stream of a legacy session and leaves it open.
     pub(crate) async fn hear(&mut self) -> Result<()> {
         let head = self.head.replacen("POST", "GET", 1);
+        self.buffer.clear();
         self.io.write_all(format!("{head}\r\n").as_bytes()).await?;
         loop {
             if self.io.read_buf(&mut self.buffer).await? == 0 {

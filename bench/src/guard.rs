@@ -40,7 +40,7 @@ pub(crate) struct Args {
 const LEEWAY: f64 = 10.0;
 const WARM_UP: u64 = 30;
 /// The function whose entry ends a part: the answer to `GET /healthz`.
-const MARK: &str = "*server*health*";
+const MARK: &str = "toolgrove_server::page::healthy";
 
 /// What one call costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -114,12 +114,12 @@ async fn measure(hub: &Path, profile: Option<&Path>) -> Result<Kept> {
     for era in Era::BOTH {
         let target = through(&hub, era, era.name());
         let mut client = Client::open(&target).await?;
-        for (part, count, bytes) in [("0.3 KB", 60, 300), ("64 KB", 10, 64 * 1024)] {
+        for (part, count, bytes) in [("0.3 KB", 40, 300), ("64 KB", 5, 64 * 1024)] {
             let mut call = client.prepare_call(&target.tool, &text(bytes), 0);
             script.part(&mut client, &mut call, &format!("{} {part}", era.name()), count).await?;
         }
         let mut list = client.prepare_list();
-        script.part(&mut client, &mut list, &format!("{} list", era.name()), 20).await?;
+        script.part(&mut client, &mut list, &format!("{} list", era.name()), 10).await?;
     }
     hub.program.stop().await;
     script.read(&out)

@@ -47,7 +47,8 @@ pub(crate) async fn request<L: Links>(
             ResultKind::Complete => return Ok(result),
             ResultKind::InputRequired => {}
             ResultKind::Task => {
-                return follow_task(links, instance, &outgoing, &events, &result, started).await;
+                let following = follow_task(links, instance, &outgoing, &events, &result, started);
+                return Box::pin(following).await;
             }
             ResultKind::Other(kind) => {
                 let problem = format!("a result of the unknown type `{kind}`");
@@ -62,7 +63,7 @@ pub(crate) async fn request<L: Links>(
             rounds += 1;
             pause = FIRST_PAUSE;
             let asked: Vec<_> = requests.members().map(|it| (it.key().into_owned(), it.value())).collect();
-            match answers(instance, &events, asked).await {
+            match Box::pin(answers(instance, &events, asked)).await {
                 Ok(responses) => edit = edit.set("inputResponses", responses),
                 Err(why) => return ended(method, instance, &why),
             }

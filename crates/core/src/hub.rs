@@ -281,7 +281,9 @@ impl<L: Links, G: Log> Hub<L, G> {
         events: Events,
         recorder: &mut Recorder<'_, G>,
     ) -> Result<Outcome, Error> {
-        let carried = self.carried(call, recorder).await?;
+        // What few calls need is kept on the heap, so that every call is a smaller future to move about.
+        let may_carry = recorder.record.as_ref().is_some_and(|it| it.tool.ends_with(tabs::CALL_TOOL));
+        let carried = if may_carry { Box::pin(self.carried(call, recorder)).await? } else { None };
         let meant = carried.as_ref().unwrap_or(call);
         let Target { instance, params, repeatable, headers, legacy_task, decision } = match call.method {
             Method::CallTool => self.check_tool(meant, recorder).await?,
@@ -313,10 +315,11 @@ impl<L: Links, G: Log> Hub<L, G> {
         let mut result = self.send(call, &instance, outgoing.clone(), events.clone()).await;
         if is_header_mismatch(&result) && call.method == Method::CallTool {
             // It was refused unread. Which arguments are headers may have changed since the last listing.
-            self.freshen(&instance).await;
-            let Target { headers, .. } = self.check_tool(call, recorder).await?;
+            Box::pin(self.freshen(&instance)).await;
+            let Target { headers, .. } = Box::pin(self.check_tool(call, recorder)).await?;
             if headers != outgoing.headers {
-                result = self.send(call, &instance, Outgoing { headers, ..outgoing }, events).await;
+                let again = Outgoing { headers, ..outgoing };
+                result = Box::pin(self.send(call, &instance, again, events)).await;
             }
         }
         if let Err(error) = &result {
@@ -385,7 +388,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         let name = required(&call.params, "name")?;
         let mut route = self.route(call, &name).await?;
         recorder.target(&route.instance);
-        if self.holds(&route.instance) && self.freshen(&route.instance).await {
+        if self.holds(&route.instance) && Box::pin(self.freshen(&route.instance)).await {
             route = self.route(call, &name).await?;
         }
         let decision = policy::decide(&route, &name)?;
@@ -396,7 +399,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         }
         if let Err(problem) = route.tool.check(&arguments) {
             // The schema may be an old one: look once before refusing.
-            if self.freshen(&route.instance).await {
+            if Box::pin(self.freshen(&route.instance)).await {
                 route = self.route(call, &name).await?;
                 route.tool.check(&arguments).map_err(|problem| Error::Arguments { problem })?;
             } else {
@@ -480,7 +483,8 @@ impl<L: Links, G: Log> Hub<L, G> {
                     return found;
                 }
                 let Some(owner) = catalog.owner(&call.view, name) else { return Err(error) };
-                if usable(&owner.instance).is_ok() && self.freshen_for_a_miss(&owner.instance).await {
+                if usable(&owner.instance).is_ok() && Box::pin(self.freshen_for_a_miss(&owner.instance)).await
+                {
                     return self.catalog(&call.caller).tool(&call.view, name);
                 }
                 Err(error)

@@ -94,14 +94,16 @@ fn check_instance(app: &App, caller: &Caller, view: &View) -> Result<(), Failure
 async fn serve(app: Arc<App>, caller: Arc<Caller>, view: View, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     match parts.method {
-        Method::POST => post(app, caller, view, &parts.headers, body).await,
+        // On the heap at once: the layers around this move what they are given several times.
+        Method::POST => Box::pin(post(app, caller, view, parts.headers, body)).await,
         Method::GET => legacy::hear(&app, &caller, &view, &parts.headers),
         Method::DELETE => legacy::end(&app, &caller, &view, &parts.headers),
         _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
     }
 }
 
-async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: &HeaderMap, body: Body) -> Response {
+async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap, body: Body) -> Response {
+    let headers = &headers;
     let version = headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok());
     // Dates compare as text.
     let modern_header = version.is_some_and(|it| it >= VERSION);
@@ -121,7 +123,7 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: &HeaderMa
     let params = body.get("params");
     let is_modern = modern_header || RequestMeta::read(params.as_ref()).version.is_some();
     if !is_modern {
-        return legacy::respond(&app, caller, view, headers, streams, body).await;
+        return Box::pin(legacy::respond(&app, caller, view, headers, streams, body)).await;
     }
     match Message::read(&body) {
         Err(problem) => {

@@ -61,10 +61,13 @@ fn main() -> ExitCode {
 fn run(command: Command, acting_as: Option<String>, printer: &Printer) -> Result<Exit, Failure> {
     start_log(&command)?;
     let paths = Paths::find(acting_as)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::io("cannot start the runtime", &error))?;
+    // With one core there is nobody to share work with: one thread needs no locks to wake another.
+    let mut runtime = match std::thread::available_parallelism() {
+        Ok(cores) if cores.get() == 1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime =
+        runtime.enable_all().build().map_err(|error| Failure::io("cannot start the runtime", &error))?;
     let done = runtime.block_on(commands::run(command, &paths, printer));
     // A thread may still sit on stdin.
     runtime.shutdown_background();

@@ -190,8 +190,8 @@ impl Link {
 
     /// Sends a caller's request.
     pub(crate) async fn call(&self, outgoing: &Outgoing, events: &Events) -> Result<Raw, Failure> {
-        if let Some(level) = &outgoing.log_level {
-            self.want_level(level).await;
+        if let Some(level) = outgoing.log_level.as_deref().filter(|it| self.wants_level(it)) {
+            Box::pin(self.set_level(level)).await;
         }
         let watcher = Watcher::new(events, outgoing.log_level.as_deref());
         let _in_flight = self.desk().enter(&watcher);
@@ -208,7 +208,7 @@ impl Link {
             outgoing: Some(outgoing),
         };
         let answer = match outgoing.legacy_task {
-            LegacyTask::Required if self.has_core_tasks() => core_task::run(self, &ask).await,
+            LegacyTask::Required if self.has_core_tasks() => Box::pin(core_task::run(self, &ask)).await,
             _ => self.ask(&ask).await,
         };
         // Sent again, the call would ask again what somebody may have answered.
@@ -260,8 +260,8 @@ impl Link {
             Kind::Http(http) => http.ask(ask).await,
             Kind::Stdio(stdio) => stdio.lines.mux.ask(&self.session.speech, ask).await,
             Kind::Unix(socket) => socket.lines.mux.ask(&self.session.speech, ask).await,
-            Kind::Sse(sse) => sse.mux.ask(&self.session.speech, ask).await,
-            Kind::Builtin(builtin) => builtin.ask(ask).await,
+            Kind::Sse(sse) => Box::pin(sse.mux.ask(&self.session.speech, ask)).await,
+            Kind::Builtin(builtin) => Box::pin(builtin.ask(ask)).await,
         };
         answer.map_err(|failure| match failure {
             Failure::Refused { status, error }
@@ -279,17 +279,18 @@ impl Link {
 
     /// Makes a legacy server as talkative as the most curious caller. It is never made quieter again: what a caller
     /// did not ask for is dropped when it arrives.
-    async fn want_level(&self, level: &str) {
+    fn wants_level(&self, level: &str) -> bool {
         if self.session.era == Era::Modern || self.session.capabilities.get("logging").is_none() {
-            return;
+            return false;
         }
-        let Some(rank) = level_rank(level) else { return };
+        let Some(rank) = level_rank(level) else { return false };
         if let Kind::Http(http) = &self.kind {
             http.open_stream();
         }
-        if self.level.fetch_min(rank, Ordering::Relaxed) <= rank {
-            return;
-        }
+        self.level.fetch_min(rank, Ordering::Relaxed) > rank
+    }
+
+    async fn set_level(&self, level: &str) {
         if let Err(failure) = self.fetch("logging/setLevel", &Raw::of(&json!({ "level": level }))).await {
             tracing::debug!(server = self.context.slug(), error = %failure.error(), "the log level was not set");
         }

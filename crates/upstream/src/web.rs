@@ -154,13 +154,16 @@ impl Endpoint {
         };
         let response = self.send_as(Some(&token), &method, head, body.clone()).await?;
         let Some(refusal) = answer::refusal(&response) else { return Ok(response) };
-        let refused = answer::refused(&self.context, response).await;
-        match tokens.refused(fetch, instance, &token, refusal).await {
-            Ok(Next::Again(token)) => self.send_as(Some(&token), &method, head, body).await,
-            Ok(Next::SignIn) => Err(refused),
-            Ok(Next::GiveUp) => Err(answer::plain(refused)),
-            Err(error) => Err(answer::because(refused, error)),
-        }
+        Box::pin(async {
+            let refused = answer::refused(&self.context, response).await;
+            match tokens.refused(fetch, instance, &token, refusal).await {
+                Ok(Next::Again(token)) => self.send_as(Some(&token), &method, head, body).await,
+                Ok(Next::SignIn) => Err(refused),
+                Ok(Next::GiveUp) => Err(answer::plain(refused)),
+                Err(error) => Err(answer::because(refused, error)),
+            }
+        })
+        .await
     }
 
     /// Redirects are followed inside the origin only: the server has not run what it redirects.
@@ -174,7 +177,10 @@ impl Endpoint {
         let token = token.map(bearer).transpose()?;
         let sent = Sent { method, head, token, body };
         let response = self.send_to(self.uri.clone(), &sent).await?;
-        if response.status().is_redirection() { self.follow(response, &sent).await } else { Ok(response) }
+        if !response.status().is_redirection() {
+            return Ok(response);
+        }
+        Box::pin(self.follow(response, &sent)).await
     }
 
     async fn follow(

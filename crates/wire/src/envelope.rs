@@ -5,6 +5,7 @@ use std::fmt;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
+use crate::raw::put_string;
 use crate::{Malformed, Raw};
 
 pub const PARSE_ERROR: i64 = -32700;
@@ -232,7 +233,7 @@ fn write(id: Option<&Id>, method: Option<&str>, body: Option<(&str, &Raw)>) -> B
     }
     if let Some(method) = method {
         out.put_slice(b",\"method\":");
-        out.put_slice(Raw::string(method).bytes());
+        put_string(&mut out, method);
     }
     if let Some((key, value)) = body {
         out.put_slice(b",\"");

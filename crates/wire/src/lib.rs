@@ -4,6 +4,7 @@ pub mod capability;
 pub mod digest;
 pub mod envelope;
 pub mod legacy;
+mod long;
 pub mod modern;
 mod raw;
 pub mod scan;

@@ -88,6 +88,9 @@ impl RequestMeta {
 /// Takes the keys of the hop it came over off a request's parameters. An emptied `_meta` goes too.
 pub fn without_hop_keys(params: &Raw) -> Raw {
     let Some(meta) = params.get("_meta") else { return params.clone() };
+    if meta.is_object() && meta.members().all(|it| HOP_KEYS.contains(&&*it.key())) {
+        return Edit::of(params).remove("_meta").done();
+    }
     let kept = HOP_KEYS.iter().fold(Edit::of(&meta), |edit, key| edit.remove(key)).done();
     if kept.members().next().is_none() {
         Edit::of(params).remove("_meta").done()
@@ -163,7 +166,33 @@ pub struct CacheHint {
 pub fn complete(result: &Raw, server: &Raw, cache: Option<CacheHint>) -> Raw {
     let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
     let meta = Edit::of(&meta).set(KEY_SERVER, server.clone()).done();
-    let mut edit = Edit::of(result).set("resultType", Raw::string("complete")).set("_meta", meta);
+    hinted(Edit::of(result).set("resultType", Raw::complete()).set("_meta", meta), cache)
+}
+
+/// The same for a result that came from behind: it also says from which instance, and what its server said of itself.
+pub fn complete_from(slug: &str, result: &Raw, server: &Raw, cache: Option<CacheHint>) -> Raw {
+    let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
+    let origin = origin(slug, &meta);
+    let meta = Edit::of(&meta).set(KEY_ORIGIN, origin).set(KEY_SERVER, server.clone()).done();
+    hinted(Edit::of(result).set("_meta", meta).set("resultType", Raw::complete()), cache)
+}
+
+/// Says from which instance a result came, and keeps what the server said of itself.
+pub fn with_origin(slug: &str, result: &Raw) -> Raw {
+    let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
+    let meta = Edit::of(&meta).set(KEY_ORIGIN, origin(slug, &meta)).done();
+    Edit::of(result).set("_meta", meta).done()
+}
+
+fn origin(slug: &str, meta: &Raw) -> Raw {
+    let origin = Raw::object("instance", &Raw::string(slug));
+    match meta.get(KEY_SERVER) {
+        Some(server) => Edit::of(&origin).set("serverInfo", server).done(),
+        None => origin,
+    }
+}
+
+fn hinted(mut edit: Edit<'_>, cache: Option<CacheHint>) -> Raw {
     if let Some(cache) = cache {
         edit = edit.set("ttlMs", Raw::number(cache.ttl_ms)).set("cacheScope", Raw::string("private"));
     }

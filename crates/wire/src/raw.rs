@@ -2,35 +2,65 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
+use crate::long::{LONG, Long, Span};
 use crate::scan::{self, Malformed, skip_string, skip_value, skip_white};
 
 /// Valid JSON text without outer white space. Cloning shares the bytes of the message it is part of.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Raw(Bytes);
+#[derive(Clone)]
+pub struct Raw(Bytes, Long);
+
+impl PartialEq for Raw {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Raw {}
+
+impl Hash for Raw {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
 
 impl Raw {
     /// Checks untrusted text. See [`scan::check`] for what is refused.
     pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, Malformed> {
         let bytes = bytes.into();
-        scan::check(&bytes)?;
+        let long = Long::new(scan::measure(&bytes)?);
         let start = skip_white(&bytes, 0);
         let end = bytes.len() - bytes.iter().rev().take_while(|it| it.is_ascii_whitespace()).count();
-        Ok(Self(bytes.slice(start..end)))
+        Ok(Self(bytes.slice(start..end), long.cut(start, end)))
     }
 
     /// Takes text that this crate wrote or cut out of a checked one.
     pub(crate) fn trusted(bytes: Bytes) -> Self {
+        Self::measured(bytes, Vec::new())
+    }
+
+    /// The same, where it is known which of its values are long.
+    pub(crate) fn measured(bytes: Bytes, long: Vec<Span>) -> Self {
         debug_assert!(scan::check(&bytes).is_ok(), "{}", String::from_utf8_lossy(&bytes));
-        Self(bytes)
+        Self(bytes, Long::new(long))
+    }
+
+    pub(crate) fn long(&self) -> &Long {
+        &self.1
+    }
+
+    /// The end of the value that begins here.
+    fn skip(&self, at: usize) -> usize {
+        self.1.end(at).unwrap_or_else(|| skip_value(&self.0, at))
     }
 
     pub fn of(value: &impl Serialize) -> Self {
-        Self(serde_json::to_vec(value).expect("our own types serialise").into())
+        Self(serde_json::to_vec(value).expect("our own types serialise").into(), Long::default())
     }
 
     pub fn string(text: &str) -> Self {
@@ -38,36 +68,43 @@ impl Raw {
     }
 
     pub fn number(number: u64) -> Self {
-        Self(number.to_string().into())
+        Self(number.to_string().into(), Long::default())
+    }
+
+    /// The text `complete`, which nearly every result holds.
+    pub(crate) fn complete() -> Self {
+        Self(Bytes::from_static(b"\"complete\""), Long::default())
     }
 
     pub fn empty_object() -> Self {
-        Self(Bytes::from_static(b"{}"))
+        Self(Bytes::from_static(b"{}"), Long::default())
     }
 
     /// Joins values to one array.
     pub fn array(items: &[Raw]) -> Self {
         let mut out = BytesMut::with_capacity(items.iter().map(|it| it.0.len() + 1).sum::<usize>() + 2);
+        let mut long = Vec::new();
         out.put_u8(b'[');
         for (place, item) in items.iter().enumerate() {
             if place > 0 {
                 out.put_u8(b',');
             }
-            out.put_slice(&item.0);
+            put_value(&mut out, item, &mut long);
         }
         out.put_u8(b']');
-        Self::trusted(out.freeze())
+        Self::measured(out.freeze(), long)
     }
 
     /// An object with one member.
     pub fn object(key: &str, value: &Raw) -> Self {
         let mut out = BytesMut::with_capacity(key.len() + value.0.len() + 5);
         out.put_u8(b'{');
-        out.put_slice(&Self::string(key).0);
+        put_string(&mut out, key);
         out.put_u8(b':');
-        out.put_slice(&value.0);
+        let mut long = Vec::new();
+        put_value(&mut out, value, &mut long);
         out.put_u8(b'}');
-        Self::trusted(out.freeze())
+        Self::measured(out.freeze(), long)
     }
 
     pub fn bytes(&self) -> &Bytes {
@@ -176,8 +213,29 @@ impl Raw {
     }
 
     fn cut(&self, start: usize, end: usize) -> Raw {
-        Raw(self.0.slice(start..end))
+        Raw(self.0.slice(start..end), self.1.cut(start, end))
     }
+}
+
+/// Writes a text as a JSON string. Most need no escapes and are copied as they are.
+pub(crate) fn put_string(out: &mut BytesMut, text: &str) {
+    if text.bytes().all(|it| it >= 0x20 && it != b'"' && it != b'\\') {
+        out.put_u8(b'"');
+        out.put_slice(text.as_bytes());
+        out.put_u8(b'"');
+    } else {
+        out.put_slice(&Raw::string(text).0);
+    }
+}
+
+/// Writes a value, and tells where it and what is in it come to lie, if they are long.
+pub(crate) fn put_value(out: &mut BytesMut, value: &Raw, long: &mut Vec<Span>) {
+    let (start, length) = (out.len(), value.0.len());
+    if length >= LONG {
+        long.push((start, start + length));
+        value.1.move_to(1, length, start + 1, long);
+    }
+    out.put_slice(&value.0);
 }
 
 impl fmt::Debug for Raw {
@@ -249,7 +307,7 @@ impl<'a> Iterator for Members<'a> {
         let key_start = at;
         let key_end = skip_string(bytes, at);
         let value_start = skip_white(bytes, skip_white(bytes, key_end) + 1);
-        let value_end = skip_value(bytes, value_start);
+        let value_end = self.object.skip(value_start);
         self.at = value_end;
         Some(Member { object: self.object, key_start, key_end, value_start, value_end })
     }
@@ -273,7 +331,7 @@ impl Iterator for Items<'_> {
             self.at = bytes.len();
             return None;
         }
-        let end = skip_value(bytes, at);
+        let end = self.array.skip(at);
         self.at = end;
         Some(self.array.cut(at, end))
     }
@@ -282,6 +340,7 @@ impl Iterator for Items<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Edit;
 
     fn raw(text: &'static str) -> Raw {
         Raw::parse(text).expect("valid")
@@ -295,6 +354,28 @@ mod tests {
         assert_eq!(members[0], ("a".into(), raw("[ 1, {\"x\":\"]}\"} ]")));
         assert_eq!(members[1], ("bb".into(), raw("1e400")));
         assert!(members[2].1.is_null());
+    }
+
+    #[test]
+    fn what_is_long_is_stepped_over_wherever_it_was_moved_to() {
+        let text = "x\\n".repeat(LONG);
+        let inner = format!("{{\"a\":[\"{text}\",{{\"b\":\"{text}\"}}],\"c\":1}}");
+        let message = Raw::parse(format!("  {{\"p\":{inner},\"q\":2}} ")).expect("valid");
+        let params = message.get("p").expect("there");
+        assert_eq!(params.as_str(), inner);
+        assert!(params.long().end(5).is_some());
+        let moved = Edit::of(&params).set("z", params.get("a").expect("there")).remove("c").done();
+        let moved = Raw::object("again", &Raw::array(&[moved.clone(), Raw::number(7), moved]));
+        // Read anew, it is the same to everybody.
+        let anew = Raw::parse(moved.bytes().clone()).expect("valid");
+        for raw in [&moved, &anew] {
+            let items: Vec<_> = raw.get("again").expect("there").items().collect();
+            assert_eq!(items.len(), 3);
+            let first = &items[2];
+            assert_eq!(first.members().map(|it| it.key().into_owned()).collect::<Vec<_>>(), ["a", "z"]);
+            let last = first.get("z").expect("there").items().nth(1).and_then(|it| it.get_text("b"));
+            assert_eq!(last.as_deref(), Some(&*"x\n".repeat(LONG)));
+        }
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::collections::HashSet;
 
 use memchr::{memchr2, memchr3};
 
+use crate::long::{LONG, Span};
+
 /// How deep arrays and objects may nest. The same bound serde_json has, so every later reader agrees.
 pub const MAX_DEPTH: usize = 127;
 
@@ -30,12 +32,17 @@ pub enum Malformed {
 
 /// Checks one whole JSON text.
 pub fn check(bytes: &[u8]) -> Result<(), Malformed> {
+    measure(bytes).map(drop)
+}
+
+/// The same, and where its long values are.
+pub(crate) fn measure(bytes: &[u8]) -> Result<Vec<Span>, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|it| Malformed::Utf8 { at: it.valid_up_to() })?;
-    let mut checker = Checker { bytes: text.as_bytes(), at: 0, keys: Vec::new() };
+    let mut checker = Checker { bytes: text.as_bytes(), at: 0, keys: Vec::new(), long: Vec::new() };
     checker.white();
     checker.value(0)?;
     checker.white();
-    if checker.at == bytes.len() { Ok(()) } else { Err(checker.syntax()) }
+    if checker.at == bytes.len() { Ok(checker.long) } else { Err(checker.syntax()) }
 }
 
 struct Checker<'a> {
@@ -43,6 +50,7 @@ struct Checker<'a> {
     at: usize,
     /// Keys of all objects that are open, the innermost last.
     keys: Vec<Cow<'a, [u8]>>,
+    long: Vec<Span>,
 }
 
 impl<'a> Checker<'a> {
@@ -68,6 +76,15 @@ impl<'a> Checker<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<(), Malformed> {
+        let start = self.at;
+        self.step(depth)?;
+        if self.at - start >= LONG {
+            self.long.push((start, self.at));
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, depth: usize) -> Result<(), Malformed> {
         match self.peek() {
             Some(b'{') => self.object(depth + 1),
             Some(b'[') => self.array(depth + 1),
@@ -162,8 +179,9 @@ impl<'a> Checker<'a> {
                 self.at = self.bytes.len();
                 return Err(self.syntax());
             };
-            if let Some(control) = rest[..stop].iter().position(|it| *it < 0x20) {
-                self.at += control;
+            // Looked at without stopping, many bytes are looked at together.
+            if rest[..stop].iter().fold(0xff, |least: u8, it| least.min(*it)) < 0x20 {
+                self.at += rest.iter().position(|it| *it < 0x20).unwrap_or_default();
                 return Err(self.syntax());
             }
             self.at += stop;

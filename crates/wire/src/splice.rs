@@ -3,6 +3,7 @@
 use bytes::{BufMut, BytesMut};
 
 use crate::Raw;
+use crate::raw::{put_string, put_value};
 
 /// A set of changes to one object. Nothing is copied until [`Edit::done`].
 #[derive(Debug)]
@@ -45,6 +46,7 @@ impl<'a> Edit<'a> {
             .map(|(key, to)| key.len() + 4 + to.as_ref().map_or(0, |it| it.bytes().len()))
             .sum();
         let mut out = BytesMut::with_capacity(bytes.len() + grown);
+        let mut long = Vec::new();
         let mut used = vec![false; self.changes.len()];
         let mut empty = true;
         let mut last_end = None;
@@ -63,10 +65,13 @@ impl<'a> Edit<'a> {
                 });
                 empty = false;
                 out.put_slice(&bytes[member.key_start..member.value_start]);
-                out.put_slice(match change.and_then(|it| self.changes[it].1.as_ref()) {
-                    Some(value) => value.bytes(),
-                    None => &bytes[member.value_start..member.value_end],
-                });
+                if let Some(value) = change.and_then(|it| self.changes[it].1.as_ref()) {
+                    put_value(&mut out, value, &mut long);
+                } else {
+                    let (start, end) = (member.value_start, member.value_end);
+                    self.object.long().move_to(start, end, out.len(), &mut long);
+                    out.put_slice(&bytes[start..end]);
+                }
             }
             last_end = Some(member.value_end);
         }
@@ -74,15 +79,15 @@ impl<'a> Edit<'a> {
             let Some(value) = value else { continue };
             out.put_u8(if empty { b'{' } else { b',' });
             empty = false;
-            out.put_slice(Raw::string(key).bytes());
+            put_string(&mut out, key);
             out.put_u8(b':');
-            out.put_slice(value.bytes());
+            put_value(&mut out, value, &mut long);
         }
         if empty {
             out.put_u8(b'{');
         }
         out.put_slice(last_end.map_or(b"}", |it| &bytes[it..]));
-        Raw::trusted(out.freeze())
+        Raw::measured(out.freeze(), long)
     }
 }
 

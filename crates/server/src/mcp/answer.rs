@@ -12,7 +12,7 @@ use toolgrove_core::tabs;
 use toolgrove_wire::capability::TASKS;
 use toolgrove_wire::envelope::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use toolgrove_wire::legacy::{self, Version};
-use toolgrove_wire::modern::{self, CacheHint, KEY_ORIGIN, MISSING_CAPABILITY, RequestMeta, ResultKind};
+use toolgrove_wire::modern::{self, CacheHint, MISSING_CAPABILITY, RequestMeta, ResultKind};
 use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
 use uuid::Uuid;
 
@@ -106,12 +106,12 @@ pub async fn answer(
     meta: &RequestMeta,
     events: Events,
 ) -> Result<Raw, Failure> {
-    let list = ListKind::ALL.into_iter().find(|it| it.method() == method);
-    if let Some(kind) = list {
-        return list_answer(app, client, kind, params.as_ref()).await;
-    }
     if let Some(method) = Method::parse(method) {
         return call_answer(app, client, method, params, meta, events).await;
+    }
+    let list = ListKind::ALL.into_iter().find(|it| it.method() == method);
+    if let Some(kind) = list {
+        return Box::pin(list_answer(app, client, kind, params.as_ref())).await;
     }
     match (client.era, method) {
         (ClientEra::Modern, "server/discover") => Ok(discover(app, client)?),
@@ -209,19 +209,20 @@ async fn call_answer(
     if client.era != ClientEra::Modern {
         return Ok(in_era(app, client, method, &result));
     }
-    let result = with_origin(&result, &instance.slug);
     Ok(match kind {
         ResultKind::InputRequired => {
             let binding = Binding::of(client, method.as_str(), &params);
-            park::relay(app, &binding, &instance.server_name, &result)
+            park::relay(app, &binding, &instance.server_name, &modern::with_origin(&instance.slug, &result))
         }
-        ResultKind::Task => task::created(app, client, instance.id, &result),
+        ResultKind::Task => {
+            task::created(app, client, instance.id, &modern::with_origin(&instance.slug, &result))
+        }
         ResultKind::Complete | ResultKind::Other(_) => {
             let result = task::renamed(method, task_token.as_deref(), &result);
             // What answers had a part in is nobody's to keep.
             let is_answered = params.get("inputResponses").is_some();
             let result = if is_answered { Edit::of(&result).remove("ttlMs").done() } else { result };
-            in_era(app, client, method, &result)
+            modern::complete_from(&instance.slug, &result, &app.server_info, cache_hint(method, &result))
         }
     })
 }
@@ -238,10 +239,13 @@ async fn call_after_visit(app: &App, call: Call, events: Events) -> Result<Outco
     let answers = call.params.get("inputResponses").filter(|_| call.asking == Asking::ByRetry);
     let agreed = answers.is_some_and(|it| it.members().any(|it| has_agreed(&it.value())));
     let (began, mut pause) = (Instant::now(), Duration::from_millis(250));
+    if !agreed {
+        return app.hub.call(call, events).await;
+    }
     loop {
         let call = Call { id: Uuid::now_v7(), ..call.clone() };
         match app.hub.call(call, events.clone()).await {
-            Err(Error::Server { code: URL_REQUIRED, .. }) if agreed && began.elapsed() < NOTICED_WITHIN => {
+            Err(Error::Server { code: URL_REQUIRED, .. }) if began.elapsed() < NOTICED_WITHIN => {
                 sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(5));
             }
@@ -348,29 +352,19 @@ fn needs(missing: &serde_json::Value) -> Failure {
 fn in_era(app: &App, client: &Client, method: Method, result: &Raw) -> Raw {
     match client.era {
         ClientEra::Legacy(version) => legacy::result_for_client(result, version),
-        ClientEra::Modern => {
-            let cache = (method == Method::ReadResource).then(|| CacheHint { ttl_ms: holds_ms(result) });
-            modern::complete(result, &app.server_info, cache)
-        }
+        ClientEra::Modern => modern::complete(result, &app.server_info, cache_hint(method, result)),
     }
+}
+
+/// Only what was read may be kept.
+fn cache_hint(method: Method, result: &Raw) -> Option<CacheHint> {
+    (method == Method::ReadResource).then(|| CacheHint { ttl_ms: holds_ms(result) })
 }
 
 /// For how long a modern server says that its result holds. Others say nothing.
 fn holds_ms(result: &Raw) -> u64 {
     let is_modern = result.get("resultType").is_some();
     result.get("ttlMs").filter(|_| is_modern).and_then(|it| it.u64()).unwrap_or_default()
-}
-
-/// Says from which instance a result came, and keeps what the server said of itself.
-fn with_origin(result: &Raw, slug: &str) -> Raw {
-    let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
-    let origin = Raw::of(&json!({ "instance": slug }));
-    let origin = match meta.get(modern::KEY_SERVER) {
-        Some(server) => Edit::of(&origin).set("serverInfo", server).done(),
-        None => origin,
-    };
-    let meta = Edit::of(&meta).set(KEY_ORIGIN, origin).done();
-    Edit::of(result).set("_meta", meta).done()
 }
 
 fn tool_error(error: &Error) -> Raw {

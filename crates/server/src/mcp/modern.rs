@@ -81,6 +81,9 @@ pub async fn respond(
 /// A trace context may also come as HTTP headers; what stands in `_meta` counts more.
 fn with_trace(headers: &HeaderMap, params: Option<Raw>) -> Option<Raw> {
     let params = params?;
+    if ["traceparent", "tracestate"].iter().all(|it| !headers.contains_key(*it)) {
+        return Some(params);
+    }
     let Some(meta) = params.get("_meta") else { return Some(params) };
     let missing: Vec<_> = ["traceparent", "tracestate"]
         .into_iter()

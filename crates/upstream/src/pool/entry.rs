@@ -115,9 +115,23 @@ impl Entry {
 
     /// The link for somebody: an open one, or a new one. However many ask for one that is shared, it is opened once.
     pub(super) async fn link(self: &Arc<Self>, who: &Who, patience: Patience) -> Result<Lease, Error> {
+        match self.step(who, patience) {
+            Step::Ready(link) => Ok(Lease { link, queued: None, _slot: None }),
+            // Few calls have to wait: what that takes is not carried about by all the others.
+            step => Box::pin(self.link_after(step, who, patience)).await,
+        }
+    }
+
+    async fn link_after(
+        self: &Arc<Self>,
+        first: Step,
+        who: &Who,
+        patience: Patience,
+    ) -> Result<Lease, Error> {
+        let mut first = Some(first);
         // An opening may turn out to serve somebody else, and a link may die at once; neither goes on for ever.
         for _ in 0..4 {
-            let mut opening = match self.step(who, patience) {
+            let mut opening = match first.take().unwrap_or_else(|| self.step(who, patience)) {
                 Step::Ready(link) => return Ok(Lease { link, queued: None, _slot: None }),
                 Step::Fail(error) => return Err(error),
                 Step::Own => match self.own(who, patience).await? {

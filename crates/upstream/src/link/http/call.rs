@@ -112,12 +112,13 @@ impl Call {
         let head = Head { base: &wire.head, own };
         let response = self.within(wire.endpoint.send(Method::POST, &head, body)).await?;
         if !response.status().is_success() {
-            let refused = self.within(async { Ok(web::refused(&wire.context, response).await) }).await?;
+            let refused =
+                Box::pin(self.within(async { Ok(web::refused(&wire.context, response).await) })).await?;
             return Err(self.judge(refused));
         }
         let session = response.headers().get(web::SESSION).cloned();
         let result = match web::kind(response.headers()) {
-            Kind::Events => self.read_events(response).await,
+            Kind::Events => Box::pin(self.read_events(response)).await,
             Kind::Html => Err(wire.context.garbled("it answered with a web page; check the URL").into()),
             Kind::Json | Kind::Other => self.read_body(response).await,
         };
