@@ -1,5 +1,7 @@
 /** The pictures of the documents: every screen of the demo world in both themes. `cargo xtask screenshots` runs it. */
 
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import type { Page } from "@playwright/test";
 import type { Hub } from "./hub";
@@ -50,10 +52,22 @@ const SHOTS: Shot[] = [
       await page.getByText("Who is there?").waitFor();
     },
   },
+  { name: "prompts", path: "/ui/mcp/files?tab=prompts", seen: "Choose a prompt" },
   { name: "resources", path: "/ui/mcp/files?tab=resources", seen: "readme.md" },
   { name: "log", path: "/ui/mcp/bad-day?tab=log", seen: "complaint" },
   { name: "settings-of-one", path: "/ui/mcp/weather?tab=settings", seen: "Definition" },
   { name: "failed", path: "/ui/mcp/broken", seen: "exited with code 1" },
+  {
+    name: "discover",
+    path: "/ui/discover",
+    seen: "Discover",
+    before: async (page) => {
+      await page.getByRole("searchbox").fill("garden");
+      await page.getByRole("searchbox").press("Enter");
+      await page.getByRole("button", { name: "Look at Garden", exact: true }).click();
+      await page.getByText("https://garden.example/mcp").first().waitFor();
+    },
+  },
   { name: "activity", path: "/ui/activity", seen: "mcp__weather__forecast" },
   {
     name: "call",
@@ -77,6 +91,8 @@ const SHOTS: Shot[] = [
     },
   },
   { name: "people", path: "/ui/admin/people", seen: "Only you" },
+  { name: "workspaces", path: "/ui/admin/people?tab=workspaces", seen: "New workspace" },
+  { name: "changes", path: "/ui/admin/people?tab=changes", seen: "server" },
   { name: "settings", path: "/ui/settings", seen: "Your data" },
   {
     name: "palette",
@@ -88,6 +104,28 @@ const SHOTS: Shot[] = [
     },
   },
 ];
+
+/** A registry with a few entries, so that there is something to discover. */
+const ENTRIES = [
+  ["Garden", "Beds, seeds and when to water them", "2.1.0", "https://garden.example/mcp"],
+  ["Garden weather", "Frost and rain for the beds of a garden", "0.9.3", "https://frost.example/mcp"],
+  ["Seed catalogue", "Varieties, sowing times and suppliers", "1.4.0", "https://seeds.example/mcp"],
+].map(([title = "", description, version, url]) => ({
+  server: {
+    name: `example/${title.toLowerCase().replace(" ", "-")}`,
+    title,
+    description,
+    version,
+    remotes: [{ type: "streamable-http", url }],
+  },
+}));
+
+const registry = createServer((request, response) => {
+  const name = decodeURIComponent(request.url?.split("/")[3] ?? "");
+  const entry = ENTRIES.find((it) => it.server.name === name);
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify(entry ?? { servers: ENTRIES, metadata: {} }));
+});
 
 /** A day's work, so that there is something to see. */
 async function live(hub: Hub) {
@@ -105,7 +143,17 @@ async function live(hub: Hub) {
   await call("mcp__bad-day__huge", { kilobytes: 64 });
 }
 
-test.use({ hubOptions: { demo: true }, viewport: { width: WIDTH, height: 800 }, locale: "en-GB" });
+test.use({
+  // biome-ignore lint/correctness/noEmptyPattern: a fixture says what it needs, and this one needs nothing
+  hubOptions: async ({}, use) => {
+    await new Promise<void>((listening) => registry.listen(0, "127.0.0.1", listening));
+    const { port } = registry.address() as AddressInfo;
+    await use({ demo: true, more: `[sources]\nregistry = "http://127.0.0.1:${port}"\n` });
+    registry.close();
+  },
+  viewport: { width: WIDTH, height: 800 },
+  locale: "en-GB",
+});
 
 test("pictures", async ({ page, hub }) => {
   test.setTimeout(600_000);

@@ -49,5 +49,19 @@ test.describe("a team", () => {
     await page.getByLabel("View as").selectOption({ label: "bob" });
     await expect(page.getByText("You look on.", { exact: false })).toBeVisible();
     await expect(page.getByText("They see no tools.")).toBeVisible();
+    await page.getByLabel("View as").selectOption({ label: "Ada" });
+    await expect(page.getByText("mcp__mine__greet")).toBeVisible();
+    const token = await page.request.post(`${hub.url}/api/tokens`, {
+      headers: { origin: hub.url },
+      data: { name: "bare", grants: [] },
+    });
+    expect(token.status()).toBe(201);
+    await page.reload();
+    await page.getByLabel("With the token").selectOption({ label: "Token bare" });
+    await expect(page.getByText("hidden: this token has no grant for it").first()).toBeVisible();
+    await page.getByLabel("View as").selectOption({ label: "Workspace admin" });
+    await expect(page.getByText("They see no tools.")).toBeVisible();
+    await expect(page).toHaveURL(/as=role/);
+    await expectAccessible(page);
   });
 });

@@ -118,7 +118,7 @@ export const entry = (name: string, more: Partial<RegistryEntry> = {}): Registry
   description: "",
   tools: 1,
   status: "ready",
-  instance: { id: `i-${name}`, slug: name, name, enabled: true, status: "ready" },
+  instance: { id: `i-${name}`, slug: name, name, enabled: true, status: "ready", failure: null },
   instances: [],
   reason: null,
   ...more,

@@ -262,6 +262,8 @@ pub enum News {
         id: String,
         params: Raw,
     },
+    /// Its process wrote a line that is kept.
+    Wrote,
     /// The first probe, or a probe that contradicted an earlier verdict.
     Verdict(Verdict),
     /// A link is being opened, is open, or has been lost for this reason.

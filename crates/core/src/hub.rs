@@ -50,6 +50,8 @@ pub trait Log: Send + Sync + 'static {
     fn went_on(&self, _call: &Running, _event: &Event) {}
     /// Takes word that a server lists something else than before. Must not block.
     fn relisted(&self, _instance: &Instance, _kind: ListKind) {}
+    /// Takes word that an instance's process wrote to its log. Must not block.
+    fn wrote(&self, _instance: &Instance) {}
     /// Takes word that an instance's links, lists or switches are not what they were. Must not block.
     fn touched(&self, _instance: &Instance) {}
     /// Takes an offer whose lists or names are new. Must not block.

@@ -91,6 +91,20 @@ impl Allowlist {
     }
 }
 
+/// The domain that somebody registered, for a host below it; the host itself if there is none.
+pub fn site(host: &str) -> &str {
+    let host = host.trim_end_matches('.');
+    match Host::parse(host) {
+        Ok(Host::Domain(_)) => psl::domain_str(host).unwrap_or(host),
+        _ => host,
+    }
+}
+
+/// Whether two hosts belong to the same domain. An address belongs to itself.
+pub fn is_same_site(one: &str, other: &str) -> bool {
+    plain(site(one)) == plain(site(other))
+}
+
 /// One item of `[net] allow_private`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exception {
@@ -182,6 +196,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_site_is_what_somebody_registered() {
+        for (one, other, expected) in [
+            ("example.com", "www.example.com", true),
+            ("a.example.co.uk", "EXAMPLE.co.uk.", true),
+            ("a.co.uk", "b.co.uk", false),
+            ("example.com", "example.com.evil.net", false),
+            ("me.github.io", "you.github.io", false),
+            ("localhost", "localhost", true),
+            ("10.0.0.1", "10.1.0.1", false),
+            ("127.0.0.1", "127.0.0.1", true),
+            ("[::1]", "[::2]", false),
+            ("com", "net", false),
+        ] {
+            assert_eq!(is_same_site(one, other), expected, "{one} {other}");
+        }
+    }
 
     fn guard(exceptions: &[&str]) -> Guard {
         Guard::Public(exceptions.iter().map(|it| Exception::parse(it).expect(it)).collect())

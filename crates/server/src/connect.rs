@@ -222,12 +222,16 @@ impl App {
         Ok(())
     }
 
-    async fn exchange(&self, pending: &PendingRow, code: &Secret) -> Result<(), Error> {
+    async fn exchange(self: &Arc<Self>, pending: &PendingRow, code: &Secret) -> Result<(), Error> {
         let (store, gone) = (&self.store, || Error::OauthStateUnknown);
         let client = rows::client(store, &pending.issuer, &pending.client_id).await?.ok_or_else(gone)?;
         let endpoint: Url = pending.token_endpoint.parse().map_err(|_| gone())?;
         let asked_at = self.hub.now();
-        let offer = self.hub.offer(pending.instance_id).ok_or_else(gone)?;
+        let offer = match self.hub.offer(pending.instance_id) {
+            Some(offer) => offer,
+            // Another hub on the same store began this, and made the instance.
+            None => self.reload(pending.person_id, pending.instance_id).await?,
+        };
         let fetch = self.hub.links().fetch().within(&offer.instance.hosts);
         let (redirect_uri, verifier) = (&pending.redirect_uri, &pending.verifier);
         let grant =

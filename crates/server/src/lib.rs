@@ -60,6 +60,8 @@ pub struct App {
     pub live: Arc<live::Live>,
     /// The registry as people last saw it.
     pub shelf: api::registry::Shelf,
+    /// What the favicons of servers were.
+    pub icons: api::icons::Icons,
     /// Where bundles are kept.
     pub bundles: bundles::Bundles,
     /// How the hub introduces itself.
@@ -108,6 +110,8 @@ pub fn app(state: Arc<App>) -> Router {
         )
         .route("/api/people/{id}/invite", post(api::people::invite_again))
         .route("/api/people/{id}/catalog", get(api::seen::catalog))
+        .route("/api/people/{id}/tokens", get(api::seen::tokens))
+        .route("/api/roles/{role}/catalog", get(api::seen::newcomer))
         .route("/api/admin/log", get(api::people::log))
         .route("/api/tokens", get(api::tokens::list).post(api::tokens::add))
         .route("/api/tokens/{id}", delete(api::tokens::revoke))
@@ -128,6 +132,7 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/api/tabs/tools/{id}", post(api::tabs::remember).delete(api::tabs::forget))
         .route("/api/mcp/registry", get(api::registry::list))
         .route("/api/mcp/meta/{id}", get(api::registry::meta))
+        .route("/api/mcp/icon/{id}", get(api::icons::one))
         .route("/api/mcp/import", post(api::text::import))
         .route("/api/mcp/export", get(api::text::export))
         .route("/api/mcp/tools", get(api::text::tools))

@@ -21,6 +21,7 @@ use tokio::sync::{Notify, broadcast};
 use toolgrove_core::call::Caller;
 use toolgrove_core::event::ListKind;
 use toolgrove_core::task;
+use toolgrove_upstream::LogPiece;
 use toolgrove_wire::{Raw, sse};
 use ts_rs::TS;
 use uuid::Uuid;
@@ -52,6 +53,8 @@ pub enum LiveEvent {
     },
     /// A server lists something else than before.
     List { instance: Uuid, list: &'static str },
+    /// A process wrote to its log: the lines, and how many there were before the first.
+    Log { instance: Uuid, from: u64, lines: Vec<String> },
     /// A call has begun (`outcome` is null) or has ended.
     Call { call: Box<Call> },
     /// A running call is this far.
@@ -101,6 +104,8 @@ pub struct Live {
     listeners: AtomicUsize,
     /// Instances to look at, by person.
     touched: Mutex<HashSet<(Uuid, Uuid)>>,
+    /// Instances whose log has new lines, by person.
+    wrote: Mutex<HashSet<(Uuid, Uuid)>>,
     wake: Notify,
     /// The clients that were here since the hub started, by person.
     met: Mutex<HashMap<Uuid, HashSet<Option<Arc<str>>>>>,
@@ -137,6 +142,14 @@ impl Live {
         self.revision.fetch_add(1, Ordering::Relaxed);
         if self.is_watched(person) {
             lock(&self.touched).insert((person, instance));
+            self.wake.notify_one();
+        }
+    }
+
+    /// The process of an instance wrote to its log.
+    pub(crate) fn wrote_line(&self, instance: &toolgrove_core::instance::Instance) {
+        if self.is_watched(instance.person) {
+            lock(&self.wrote).insert((instance.person, instance.id));
             self.wake.notify_one();
         }
     }
@@ -243,6 +256,12 @@ async fn follow(app: Arc<App>) {
                 }
             };
             app.live.tell(person, About::Instance(id), &event);
+        }
+        for (person, instance) in mem::take(&mut *lock(&app.live.wrote)) {
+            let LogPiece { from, lines } = app.hub.links().untold_log(instance);
+            if !lines.is_empty() {
+                app.live.tell(person, About::Instance(instance), &LiveEvent::Log { instance, from, lines });
+            }
         }
         for person in app.live.listening() {
             if let Some(rows) = app.shelf.news(&app, person).await {

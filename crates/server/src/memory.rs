@@ -127,6 +127,10 @@ impl Log for Memory {
         self.live.relisted(instance, kind);
     }
 
+    fn wrote(&self, instance: &Instance) {
+        self.live.wrote_line(instance);
+    }
+
     fn touched(&self, instance: &Instance) {
         self.live.touch(instance.person, instance.id);
     }

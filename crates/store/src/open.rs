@@ -39,6 +39,11 @@ impl Store {
         Ok(Self { db, secrets: Arc::new(secrets) })
     }
 
+    /// Whether other machines may use the same database.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.db, Db::Postgres(_))
+    }
+
     /// A transaction that is going to store secrets.
     pub(crate) async fn begin_sealing(&self) -> Result<Sealing> {
         Sealing::begin(&self.db, &self.secrets).await

@@ -38,6 +38,12 @@ struct SealingKey {
     cipher: Aes256Gcm,
 }
 
+/// The cipher holds the key, and is wiped with it.
+const _: () = {
+    const fn is_wiped<T: zeroize::ZeroizeOnDrop>() {}
+    is_wiped::<Aes256Gcm>();
+};
+
 impl fmt::Debug for SecretBox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretBox(•••)")

@@ -92,7 +92,8 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     let tabs = Door::new(&config, reports.clone(), now);
     let version = env!("CARGO_PKG_VERSION");
     let body_limit = usize::try_from(config.limits.body_mb).unwrap_or(usize::MAX).saturating_mul(1024 * 1024);
-    let replicas = if config.mode == Mode::Cluster { Replicas::Several } else { Replicas::Alone };
+    // A folder has one hub, but a database on a server may have others.
+    let replicas = if store.is_shared() { Replicas::Several } else { Replicas::Alone };
     let keyring = Keyring::new(store.clone(), now, replicas);
     let pool = Pool::new(PoolOptions {
         shepherd: ShepherdCommand { program, args: vec![SHEPHERD.into()] },
@@ -120,6 +121,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),
         live,
         shelf: toolgrove_server::api::registry::Shelf::default(),
+        icons: toolgrove_server::api::icons::Icons::default(),
         bundles: Bundles::new(&paths.data, Home::here()),
         server_info: Raw::of(&json!({ "name": "toolgrove", "title": "Toolgrove", "version": version })),
         metrics: metrics().map_err(|error| Error::Internal(error.to_string()))?,

@@ -58,6 +58,12 @@ impl Context {
         }
     }
 
+    /// Keeps a line that the server's process wrote. It holds no secret of the instance any more.
+    pub(crate) fn note(&self, line: String) {
+        self.tail.push(line);
+        self.report(News::Wrote);
+    }
+
     pub(crate) fn report(&self, news: News) {
         // A hub that is shutting down reads no reports.
         let news = match news {

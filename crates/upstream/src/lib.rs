@@ -24,6 +24,7 @@ mod speech;
 mod tabs;
 mod web;
 
+pub use log_tail::LogPiece;
 pub use own::{OwnCall, OwnCalls};
 pub use pool::{IDLE, Pool, PoolOptions, ShepherdCommand};
 pub use tabs::{Browsers, Connection, Tabs, ToBrowser};

@@ -32,7 +32,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::link::HUB_CHAT;
 use crate::lists;
-use crate::log_tail::LogTail;
+use crate::log_tail::{LogPiece, LogTail};
 use crate::oauth::Tokens;
 use crate::own::OwnCalls;
 use crate::tabs::Tabs;
@@ -124,9 +124,17 @@ impl Pool {
     }
 
     /// The last lines an instance's process wrote to stderr, over all its starts.
-    pub fn log_tail(&self, instance: Uuid) -> Vec<String> {
-        let tails = self.0.tails.lock().unwrap_or_else(PoisonError::into_inner);
-        tails.get(&instance).map(|it| it.lines()).unwrap_or_default()
+    pub fn log_tail(&self, instance: Uuid) -> LogPiece {
+        self.known_tail(instance).map(|it| it.all()).unwrap_or_default()
+    }
+
+    /// Those of them that nobody was told yet.
+    pub fn untold_log(&self, instance: Uuid) -> LogPiece {
+        self.known_tail(instance).map(|it| it.untold()).unwrap_or_default()
+    }
+
+    fn known_tail(&self, instance: Uuid) -> Option<Arc<LogTail>> {
+        self.0.tails.lock().unwrap_or_else(PoisonError::into_inner).get(&instance).cloned()
     }
 
     /// How many links there are, and how many requests and questions wait on them. For tests.

@@ -2,7 +2,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { expect, test } from "vitest";
 import { call, entry, instance, STATUS, whole } from "@/test-kit";
 import { apply } from "./events";
-import { callsQuery, instanceQuery, instancesQuery, registryQuery, statusQuery } from "./queries";
+import { callsQuery, instanceQuery, instancesQuery, logQuery, registryQuery, statusQuery } from "./queries";
 
 function client() {
   const cache = new QueryClient();
@@ -64,4 +64,23 @@ test("an event of a newer hub does nothing", () => {
   const cache = client();
   apply(cache, { type: "tea-time" } as never);
   expect(slugs(cache)).toEqual(["a", "c"]);
+});
+
+test("lines of a log that is looked at come once each, and a gap is asked for", () => {
+  const cache = client();
+  const { queryKey } = logQuery("i-a");
+  const log = (from: number, ...lines: string[]) =>
+    apply(cache, { type: "log", instance: "i-a", from, lines });
+  log(0, "nobody looks");
+  expect(cache.getQueryData(queryKey)).toBeUndefined();
+  cache.setQueryData(queryKey, { slug: "a", from: 3, lines: ["three", "four"] });
+  log(4, "four", "five");
+  expect(cache.getQueryData(queryKey)).toEqual({ slug: "a", from: 3, lines: ["three", "four", "five"] });
+  log(2, "two", "three");
+  expect(cache.getQueryData(queryKey)?.lines).toEqual(["three", "four", "five"]);
+  log(6, ...Array.from({ length: 500 }, (_, it) => String(it)));
+  expect(cache.getQueryData(queryKey)).toMatchObject({ from: 6 });
+  expect(cache.getQueryState(queryKey)?.isInvalidated).toBe(false);
+  log(600, "after a gap");
+  expect(cache.getQueryState(queryKey)?.isInvalidated).toBe(true);
 });

@@ -1,7 +1,7 @@
 /** One stream of events keeps the cache true. */
 
 import type { QueryClient } from "@tanstack/react-query";
-import { dropInstance, putCall, putInstance } from "./patch";
+import { dropInstance, putCall, putInstance, putLog } from "./patch";
 import { instancesQuery, registryQuery, statsQuery, statusQuery } from "./queries";
 import type { HubStatus, LiveEvent } from "./types";
 
@@ -67,6 +67,9 @@ export function apply(client: QueryClient, event: LiveEvent): void {
       });
       void client.invalidateQueries({ queryKey: ["offer", event.instance] });
       return;
+    case "log":
+      putLog(client, event.instance, event.from, event.lines);
+      return;
     case "call":
       putCall(client, event.call);
       tick(client, "call");
@@ -98,6 +101,7 @@ function readAgain(client: QueryClient): void {
     statsQuery().queryKey,
     ["calls"],
     ["instance"],
+    ["instance-log"],
   ]) {
     void client.invalidateQueries({ queryKey });
   }

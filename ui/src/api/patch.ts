@@ -1,7 +1,7 @@
 /** Puts answers and events into the cache, so that nothing has to be asked again. */
 
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
-import { callsQuery, instancesQuery, isHollow, registryQuery, serversQuery } from "./queries";
+import { callsQuery, instancesQuery, isHollow, logQuery, registryQuery, serversQuery } from "./queries";
 import type { CallRecord, Instance, RegistryEntry, Server, WholeInstance } from "./types";
 
 /** An instance that was added or changed, whole or as a row. */
@@ -32,8 +32,9 @@ function rowOf(instance: Instance | WholeInstance): Instance {
 
 function withInstance(entry: RegistryEntry, row: Instance): RegistryEntry {
   if (entry.id !== row.server_id) return entry;
-  const { id, slug, name, enabled, status } = row;
-  const instances = upsert(entry.instances, { id, slug, name, enabled, status }, (it) => it.id);
+  const { id, slug, name, enabled, status, health } = row;
+  const failure = health.level === "bad" ? health.summary : null;
+  const instances = upsert(entry.instances, { id, slug, name, enabled, status, failure }, (it) => it.id);
   const used = entry.instance?.id ?? id;
   const instance = instances.find((it) => it.id === used) ?? null;
   return {
@@ -43,6 +44,21 @@ function withInstance(entry: RegistryEntry, row: Instance): RegistryEntry {
     status: instance?.status ?? null,
     tools: used === id ? row.tools - row.tools_off : entry.tools,
   };
+}
+
+/** As many lines as the hub keeps. */
+const LOG_LINES = 500;
+
+/** New lines of a log that is looked at. They are numbered, so none is shown twice and a gap is seen. */
+export function putLog(client: QueryClient, id: string, from: number, lines: string[]): void {
+  const { queryKey } = logQuery(id);
+  const known = client.getQueryData(queryKey);
+  if (!known) return;
+  const have = known.from + known.lines.length;
+  if (from > have) return void client.invalidateQueries({ queryKey });
+  const all = [...known.lines, ...lines.slice(have - from)];
+  const kept = all.slice(-LOG_LINES);
+  client.setQueryData(queryKey, { ...known, lines: kept, from: known.from + all.length - kept.length });
 }
 
 export function dropInstance(client: QueryClient, id: string): void {

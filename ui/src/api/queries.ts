@@ -188,10 +188,20 @@ export const clientsQuery = queryOptions({
   queryFn: ({ signal }) => get<ConnectedClient[]>("/api/oauth/clients", signal),
 });
 
-/** The whole catalogue as one person sees it, with what they do not see and why. */
-export const seenByQuery = (personId: string) =>
-  queryOptions({
-    queryKey: ["seen-by", personId],
-    queryFn: ({ signal }) => get<SeenTool[]>(`/api/people/${personId}/catalog`, signal),
+/** The whole catalogue as somebody sees it, with what they do not see and why: `role:<role>`, a person, or
+ * `<person>/<token>`. */
+export const seenByQuery = (who: string) => {
+  const [person, token] = who.split("/");
+  const path = who.startsWith("role:") ? `roles/${who.slice(5)}` : `people/${person}`;
+  return queryOptions({
+    queryKey: ["seen-by", who],
+    queryFn: ({ signal }) => get<SeenTool[]>(`/api/${path}/catalog${token ? `?token=${token}` : ""}`, signal),
     retry: false,
+  });
+};
+
+export const tokensOfQuery = (personId: string) =>
+  queryOptions({
+    queryKey: ["tokens", personId],
+    queryFn: ({ signal }) => get<Token[]>(`/api/people/${personId}/tokens`, signal),
   });

@@ -354,7 +354,11 @@ instances: Array<RegistryInstance>,
  */
 reason: string | null, };
 
-export type RegistryInstance = { id: string, slug: string, name: string, enabled: boolean, status: InstanceStatus, };
+export type RegistryInstance = { id: string, slug: string, name: string, enabled: boolean, status: InstanceStatus, 
+/**
+ * Why it does not work, if it does not.
+ */
+failure: string | null, };
 
 /**
  * What a server offers, as it was last heard of.
@@ -413,7 +417,11 @@ advice: string, };
 /**
  * What the server's process last wrote to stderr.
  */
-export type LogLines = { slug: string, lines: Array<string>, };
+export type LogLines = { slug: string, lines: Array<string>, 
+/**
+ * How many lines there were before the first of these.
+ */
+from: number, };
 
 /**
  * The same as the API shows it: whether there is a value, never which.
@@ -956,7 +964,7 @@ export type FlagKind = "hidden" | "instruction";
 /**
  * Something a page wants to know at once.
  */
-export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, };
+export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "log", instance: string, from: number, lines: Array<string>, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, };
 
 /**
  * Whether the model has to use a tool.

@@ -2,14 +2,13 @@
 
 import { Box, Calculator, FileSearch, Globe, PanelTop, Sprout, Terminal, Unplug } from "lucide-react";
 import { useState } from "react";
-import type { RegistryKind } from "@/api/types";
 import { cn } from "@/lib/class";
 
 type Props = {
   name: string;
-  kind: RegistryKind;
+  kind: string;
   transport: string;
-  /** Where the hub keeps its picture; anything but an address of the hub is not fetched. */
+  /** Where the hub has its picture, for what may have one; anything but an address of the hub is not fetched. */
   icon?: string;
   className?: string;
 };
@@ -21,7 +20,6 @@ const BY_TRANSPORT = {
   wasm: Box,
   builtin: FileSearch,
   tab: PanelTop,
-  bud: Sprout,
 };
 
 export function ServerIcon({ name, kind, transport, icon, className }: Props) {
@@ -30,7 +28,7 @@ export function ServerIcon({ name, kind, transport, icon, className }: Props) {
     "grid size-5 shrink-0 place-items-center overflow-hidden rounded-sm bg-hover text-muted",
     className,
   );
-  if (icon?.startsWith("/api/") && !isBroken) {
+  if (icon?.startsWith("/api/") && !(transport in BY_TRANSPORT) && !isBroken) {
     return (
       <img
         src={icon}
@@ -54,8 +52,9 @@ export function ServerIcon({ name, kind, transport, icon, className }: Props) {
   );
 }
 
-function iconFor(name: string, kind: RegistryKind, transport: string) {
+function iconFor(name: string, kind: string, transport: string) {
   if (kind === "builtin") return name.includes("calc") ? Calculator : FileSearch;
+  if (kind === "bud") return Sprout;
   if (transport in BY_TRANSPORT) return BY_TRANSPORT[transport as keyof typeof BY_TRANSPORT];
   return /^[\p{L}\p{N}]/u.test(name) ? undefined : Globe;
 }

@@ -234,6 +234,7 @@ impl<L: Links, G: Log> Hub<L, G> {
                 News::TaskChanged { id, params } => {
                     self.publish(&offer.instance, Change::Task { id, params });
                 }
+                News::Wrote => self.log.wrote(&offer.instance),
                 News::Verdict(verdict) => self.log.judged(&offer.instance, &verdict),
                 News::Opening => self.set_state(instance, LinkState::Opening),
                 News::Open => self.set_state(instance, LinkState::Open),

@@ -18,6 +18,7 @@ use toolgrove_core::instance::{Transport, Verdict};
 use toolgrove_core::offer::{Offer, Permission};
 use toolgrove_core::pins::Drift;
 use toolgrove_store::{InstanceRow, StoreError};
+use toolgrove_upstream::LogPiece;
 use toolgrove_upstream::doctor::Step;
 use toolgrove_wire::Raw;
 use ts_rs::TS;
@@ -266,6 +267,7 @@ pub async fn refresh(
 ) -> Answer<Json<Whole>> {
     let (row, offer) = find(&app, &caller, &id).await?;
     toolgrove_core::catalog::usable(&offer.instance)?;
+    app.keyring.look_again(row.id);
     let found = app.refresh(&offer.instance).await?;
     let (row, offer) = find(&app, &caller, &row.id.to_string()).await?;
     let era = serde_json::to_value(&found.verdict).ok();
@@ -303,6 +305,8 @@ pub async fn doctor(
 pub struct LogLines {
     pub slug: String,
     pub lines: Vec<String>,
+    /// How many lines there were before the first of these.
+    pub from: u64,
 }
 
 pub async fn log(
@@ -311,7 +315,8 @@ pub async fn log(
     Path(id): Path<String>,
 ) -> Answer<Json<LogLines>> {
     let (row, _) = find(&app, &caller, &id).await?;
-    Ok(Json(LogLines { slug: row.slug, lines: app.hub.links().log_tail(row.id) }))
+    let LogPiece { from, lines } = app.hub.links().log_tail(row.id);
+    Ok(Json(LogLines { slug: row.slug, lines, from }))
 }
 
 #[derive(Deserialize)]

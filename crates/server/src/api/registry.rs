@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use toolgrove_core::Error;
 use toolgrove_core::call::{Caller, Role};
-use toolgrove_core::health::Status;
+use toolgrove_core::health::{Level, Status};
 use toolgrove_core::name::Profile;
 use toolgrove_core::offer::Offer;
 use toolgrove_core::text::params::{params, signature};
@@ -65,6 +65,8 @@ pub struct RegistryInstance {
     pub name: String,
     pub enabled: bool,
     pub status: Status,
+    /// Why it does not work, if it does not.
+    pub failure: Option<String>,
 }
 
 /// What a server is to a person.
@@ -243,12 +245,14 @@ impl Mine {
     fn of(&self, app: &App, server: Uuid) -> Vec<RegistryInstance> {
         let shown = |row: &InstanceRow| {
             let offer = app.hub.offer(row.id)?;
+            let health = health(app, &offer, &row.status);
             Some(RegistryInstance {
                 id: row.id,
                 slug: row.slug.clone(),
                 name: row.name.clone(),
                 enabled: row.enabled,
-                status: health(app, &offer, &row.status).status(),
+                status: health.status(),
+                failure: (health.level == Level::Bad).then_some(health.summary),
             })
         };
         self.0.iter().filter(|it| it.server_id == server).filter_map(shown).collect()

@@ -47,6 +47,13 @@ impl Grant {
 }
 
 impl Token {
+    /// The tokens of a person that are good.
+    pub(super) async fn all_of(app: &App, person: Uuid) -> Answer<Vec<Self>> {
+        let instances = app.store.instances_of(person).await?;
+        let rows = app.store.tokens_of(person).await?;
+        Ok(rows.into_iter().map(|it| Self::of(it, &instances)).collect())
+    }
+
     fn of(row: TokenRow, instances: &[InstanceRow]) -> Self {
         let granted = |ids: HashSet<Uuid>| {
             let them = instances.iter().filter(|it| ids.contains(&it.id));
@@ -77,9 +84,7 @@ pub async fn list(
     Extension(caller): Extension<Arc<Caller>>,
 ) -> Answer<Json<Vec<Token>>> {
     caller.require_person()?;
-    let instances = app.store.instances_of(caller.person).await?;
-    let rows = app.store.tokens_of(caller.person).await?;
-    Ok(Json(rows.into_iter().map(|it| Token::of(it, &instances)).collect()))
+    Ok(Json(Token::all_of(&app, caller.person).await?))
 }
 
 #[derive(Deserialize)]

@@ -70,8 +70,8 @@ enum Held {
     /// The store has not been asked yet.
     #[default]
     Unknown,
-    /// Nobody signed in to this revision of the instance.
-    Nothing(u64),
+    /// Nobody had signed in to this revision of the instance. Another hub may hear of it first, so it holds for a while.
+    Nothing { revision: u64, until: i64 },
     Token {
         access: Secret,
         /// The instance it was checked against: a changed one may be another server.
@@ -108,7 +108,9 @@ impl Tokens for Keyring {
         let slot = self.slot(instance.id);
         let held = slot.held().clone();
         match held {
-            Held::Nothing(revision) if revision == instance.revision => async { Ok(None) }.boxed(),
+            Held::Nothing { revision, until } if revision == instance.revision && self.now() < until => {
+                async { Ok(None) }.boxed()
+            }
             Held::Token { access, revision, expires_at, rests_until, .. }
                 if revision == instance.revision && !self.is_due(expires_at, rests_until) =>
             {
@@ -147,6 +149,15 @@ impl Keyring {
     /// The store knows better than the ring.
     pub fn forget(&self, instance: Uuid) {
         self.slots().remove(&instance);
+    }
+
+    /// The store may know of a sign-in that the ring has not heard of. A token that is held, or on its way, stays.
+    pub fn look_again(&self, instance: Uuid) {
+        let slot = self.slot(instance);
+        let mut held = slot.held();
+        if matches!(*held, Held::Nothing { .. }) {
+            *held = Held::Unknown;
+        }
     }
 
     /// Waits for tokens that are being renewed: what a provider has given must be written down.
@@ -190,7 +201,9 @@ impl Keyring {
     fn settled(&self, slot: &Slot, wanted: u64, reason: &Reason) -> Turn {
         let held = slot.held().clone();
         let (access, expires_at, suspected_at, rests_until) = match held {
-            Held::Nothing(revision) if revision == wanted => return Turn::Over(None),
+            Held::Nothing { revision, until } if revision == wanted && self.now() < until => {
+                return Turn::Over(None);
+            }
             Held::Token { access, revision, expires_at, suspected_at, rests_until } if revision == wanted => {
                 (access, expires_at, suspected_at, rests_until)
             }
@@ -209,7 +222,11 @@ impl Keyring {
         // A token is for one resource: a server that moved elsewhere is not shown it.
         let row = self.row(job.instance).await?.filter(|it| job.is_for(&it.resource));
         let Some(row) = row else {
-            *job.slot.held() = Held::Nothing(job.revision);
+            let until = match self.0.replicas {
+                Replicas::Alone => i64::MAX,
+                Replicas::Several => self.now() + OTHERS_MS,
+            };
+            *job.slot.held() = Held::Nothing { revision: job.revision, until };
             return Ok(None);
         };
         let is_fresh = match &job.reason {

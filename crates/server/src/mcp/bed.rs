@@ -66,6 +66,7 @@ pub(super) async fn hub(store: &str) -> (Arc<App>, mpsc::UnboundedReceiver<Repor
         streams: crate::mcp::sse::Streams::default(),
         live: Arc::default(),
         shelf: crate::api::registry::Shelf::default(),
+        icons: crate::api::icons::Icons::default(),
         bundles: crate::bundles::Bundles::new(std::path::Path::new("/nonexistent"), None),
         tabs: crate::tabs::Door::new(&config, mpsc::unbounded_channel().0, now),
         lot: Lot::new(Seal::new([("k".to_owned(), [7; 32])])),

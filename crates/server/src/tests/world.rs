@@ -119,6 +119,7 @@ async fn app() -> Arc<App> {
         hub: Arc::new(Hub::new(pool, Memory::start(&store, live.clone()), now, config.capabilities)),
         live,
         shelf: crate::api::registry::Shelf::default(),
+        icons: crate::api::icons::Icons::default(),
         bundles: crate::bundles::Bundles::new(std::path::Path::new("/nonexistent"), None),
         gate: Gate::new(Secret::new("key"), None, 1, &config),
         keyring: Keyring::new(store.clone(), now, Replicas::Alone),

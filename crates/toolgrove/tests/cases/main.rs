@@ -1,6 +1,6 @@
 //! Runs the examples of `/cases` that need a hub: one trial per case, against the built binary and real servers.
 //!
-//! `mcp_client_http`, `oauth`, `proxy` and `instances` are run whole but for what `later.txt` leaves to another room,
+//! `mcp_client_http`, `oauth`, `proxy` and `instances` are run whole but for what `page.txt` leaves to `ui/src/cases.test.tsx`,
 //! other files as far as `crates/core/tests/elsewhere.txt` sends them here. A case without a scenario fails, and so does a scenario without a case.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic and print its figures")]
@@ -46,8 +46,9 @@ macro_rules! scenarios {
     };
 }
 
-/// Cases of whole files whose room is not built yet, and which room that is.
-const LATER: &str = include_str!("later.txt");
+/// Cases of whole files that are about the page, and the page's own tests, which run them.
+const PAGE: &str = include_str!("page.txt");
+const PAGE_TESTS: &str = include_str!("../../../../ui/src/cases.test.tsx");
 const ELSEWHERE: &str = include_str!("../../../core/tests/elsewhere.txt");
 
 fn main() {
@@ -70,19 +71,22 @@ fn main() {
                 continue;
             }
         };
-        let later = LATER.lines().filter_map(|it| it.strip_prefix(file)?.split_whitespace().next());
-        for id in scenarios.iter().map(|it| it.0).chain(later.clone()) {
+        let page = PAGE.lines().filter_map(|it| it.strip_prefix(file)?.split_whitespace().next());
+        for id in scenarios.iter().map(|it| it.0).chain(page.clone()) {
             if !cases.iter().any(|it| it.id == id) {
                 trials.push(Trial::test(format!("{file}::{id}"), || Err("there is no such case".into())));
             }
         }
-        for id in later.filter(|id| scenarios.iter().any(|it| it.0 == *id)) {
-            let problem = "it has a scenario, so it is not for later";
+        for id in page.clone().filter(|id| !PAGE_TESTS.contains(&format!("\"{id}\": async"))) {
+            trials.push(Trial::test(format!("{file}::{id}"), || Err("the page does not run it".into())));
+        }
+        for id in page.filter(|id| scenarios.iter().any(|it| it.0 == *id)) {
+            let problem = "it has a scenario, so it is not for the page";
             trials.push(Trial::test(format!("{file}::{id}"), move || Err(problem.into())));
         }
         for case in cases {
             let line = format!("{file} {}", case.id);
-            if LATER.lines().any(|it| it.starts_with(&format!("{line} "))) {
+            if PAGE.lines().any(|it| it == line) {
                 continue;
             }
             if whole || ELSEWHERE.lines().any(|it| it == line) {

@@ -14,6 +14,7 @@ mod hub;
 mod links;
 mod live;
 mod names;
+mod pasted;
 mod peers;
 mod processes;
 mod records;

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 use toolgrove_fixture::Options;
 
-use crate::grove::{add, hub_with, over_http, scripted};
+use crate::grove::{add, eventually, hub_with, over_http, scripted};
 use crate::hub::{Hub, stdio_fixture};
 
 fn names(rows: &Value) -> Vec<&str> {
@@ -41,6 +41,28 @@ async fn every_server_is_one_row_with_the_instance_that_would_be_used() {
 
     hub.api(Method::PATCH, "/api/mcp/servers/Zoo", json!({ "enabled": false })).await;
     assert_eq!(names(&hub.get("/api/mcp/registry").await), ["apple", "s"], "what is off is in no list");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_work_says_why_and_the_others_do_not() {
+    let (hub, mut server) = over_http(Options::default()).await;
+    add(&hub, json!({ "near": stdio_fixture(&[]) })).await;
+    let failures = async || {
+        let rows = hub.get("/api/mcp/registry").await;
+        ["near", "s"].map(|name| {
+            let row = rows.as_array().unwrap().iter().find(|it| it["name"] == name).unwrap();
+            row["instance"]["failure"].clone()
+        })
+    };
+    assert_eq!(failures().await, [Value::Null, Value::Null]);
+    server.stop().await;
+    hub.call("mcp__s__echo", json!({})).await;
+    let [near, far] = eventually("the failure is seen", async || {
+        let them = failures().await;
+        them[1].is_string().then_some(them)
+    })
+    .await;
+    assert!(near.is_null() && !far.as_str().unwrap().is_empty(), "{far}");
 }
 
 #[tokio::test]

@@ -1,23 +1,10 @@
 //! The hub on PostgreSQL: everything that SQLite does by default.
 
 use serde_json::json;
-use sqlx::{Connection, PgConnection};
 use toolgrove_fixture::Options;
 
 use crate::grove::{add, fixture, text};
-use crate::hub::{Hub, stdio_fixture};
-
-/// A database of our own on the server that the test command starts.
-async fn database() -> String {
-    let address = std::env::var("TOOLGROVE_TEST_POSTGRES")
-        .expect("TOOLGROVE_TEST_POSTGRES is not set: run `cargo xtask test`, which starts a PostgreSQL");
-    let name = format!("it_{}", uuid::Uuid::new_v4().simple());
-    let mut server = PgConnection::connect(&address).await.unwrap();
-    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&mut server).await.unwrap();
-    server.close().await.unwrap();
-    let (start, _) = address.rsplit_once('/').unwrap();
-    format!("{start}/{name}")
-}
+use crate::hub::{Hub, database, stdio_fixture};
 
 #[tokio::test]
 async fn a_hub_on_postgresql_imports_calls_restarts_and_knows_everything_again() {

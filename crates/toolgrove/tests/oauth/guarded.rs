@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::process::Child;
 use tokio::time::Instant;
 
-use crate::hub::{Answer, Hub, PATIENCE};
+use crate::hub::{Answer, Hub, PATIENCE, watch};
 use crate::provider::connect;
 use crate::third::{listening, node};
 
@@ -39,7 +39,10 @@ impl Guarded {
         let url = self.url.replace("/mcp", "/control");
         let request = Request::post(url).body(Full::new(order.to_string().into())).unwrap();
         let response = self.client.request(request).await.unwrap();
-        serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
+        let said = response.into_body().collect().await.unwrap().to_bytes();
+        // Codes, verifiers and refresh tokens that the hub has sent there.
+        watch::sent("", &http::HeaderMap::new(), &said);
+        serde_json::from_slice(&said).unwrap()
     }
 
     /// What the token endpoint was asked with one grant type.

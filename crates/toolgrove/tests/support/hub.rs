@@ -19,9 +19,15 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
+
+#[path = "watch.rs"]
+pub mod watch;
+
+use self::watch::Watch;
 
 pub const MODERN: &str = "2026-07-28";
 /// Longer than anything here takes.
@@ -31,6 +37,8 @@ pub struct Hub {
     pub child: Child,
     pub url: String,
     pub key: String,
+    /// Searches the folder before it goes.
+    watch: Watch,
     pub dir: TempDir,
     client: Client<HttpConnector, Full<Bytes>>,
 }
@@ -95,11 +103,14 @@ impl Hub {
     pub async fn start_at(dir: TempDir, address: &str, change: impl FnOnce(&mut Command)) -> Self {
         let mut command = command(dir.path());
         command.args(["serve", "--listen", address]);
+        if !is_busy() {
+            command.env("TOOLGROVE_LOG", "trace");
+        }
         change(&mut command);
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+        let log = dir.path().join("hub.log");
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).kill_on_drop(true).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        keep(child.stderr.take().unwrap(), dir.path().join("hub.log")).await;
         let mut out = String::new();
         let url = loop {
             let line = lines.next_line().await.unwrap();
@@ -121,7 +132,7 @@ impl Hub {
         keep(lines.into_inner(), dir.path().join("hub.out")).await;
         let key = std::fs::read_to_string(dir.path().join("data/key")).unwrap().trim().to_owned();
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { child, url, key, dir, client }
+        Self { child, url, key, watch: Watch(dir.path().to_owned()), dir, client }
     }
 
     pub fn data(&self) -> PathBuf {
@@ -154,11 +165,13 @@ impl Hub {
 
     /// The same for a request as it is.
     pub async fn open_as(&self, request: Request<Full<Bytes>>) -> Stream {
+        let (request, path) = shown(request).await;
         let response = tokio::time::timeout(PATIENCE, self.client.request(request)).await;
         let (parts, body) = response.expect("the hub sends headers").unwrap().into_parts();
         Stream {
             status: parts.status.as_u16(),
             headers: parts.headers,
+            is_watched: path == "/api/events",
             last_id: None,
             body,
             unread: String::new(),
@@ -179,10 +192,19 @@ impl Hub {
 
     /// A request as it is: nothing is added.
     pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+        let is_ours = request.uri().to_string().starts_with(&self.url);
+        let (request, path) = shown(request).await;
         let response = self.client.request(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
-        Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, body };
+        if is_ours {
+            watch::answered(&path, &answer);
+        } else {
+            // Another server says what it was shown.
+            watch::sent("", &answer.headers, &answer.body);
+        }
+        answer
     }
 
     /// A request with the key.
@@ -295,14 +317,30 @@ impl Hub {
         Command::new("kill").args(["-TERM", &pid.to_string()]).status().await.unwrap();
         let status = self.child.wait().await.unwrap();
         assert!(status.success(), "{status}: {}", self.log());
+        drop(self.watch);
         self.dir
     }
 
     /// Ends the hub as a crash would.
     pub async fn kill(mut self) -> TempDir {
         self.child.kill().await.unwrap();
+        drop(self.watch);
         self.dir
     }
+}
+
+/// A request whose secrets are remembered, and its path.
+async fn shown(request: Request<Full<Bytes>>) -> (Request<Full<Bytes>>, String) {
+    let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
+    watch::sent(&path, &parts.headers, &body);
+    (Request::from_parts(parts, Full::new(body)), path)
+}
+
+/// Whether this binary's hubs have so much to do that a log at its most talkative would be all they did.
+fn is_busy() -> bool {
+    env!("CARGO_CRATE_NAME") == "bridge"
 }
 
 /// The headers and the body of a modern request.
@@ -331,6 +369,8 @@ pub fn modern_request(method: &str, mut params: Value) -> (Vec<(&'static str, St
 pub struct Stream {
     pub status: u16,
     pub headers: HeaderMap,
+    /// Whether no secret may be in it: what a tool says is its caller's.
+    is_watched: bool,
     /// The id of the last event that was read, empty ones included.
     pub last_id: Option<String>,
     body: Incoming,
@@ -398,6 +438,9 @@ impl Stream {
             let data: Vec<_> =
                 event.lines().filter_map(|it| it.strip_prefix("data:")).map(str::trim).collect();
             if data.iter().any(|it| !it.is_empty()) {
+                if self.is_watched {
+                    watch::heard("an event", &event);
+                }
                 return Some(data.join("\n"));
             }
         }
@@ -495,6 +538,18 @@ pub fn fixture_program() -> String {
     let path = Path::new(env!("CARGO_BIN_EXE_toolgrove")).with_file_name("toolgrove-fixture");
     assert!(path.is_file(), "build the fixture first: cargo build -p toolgrove-fixture");
     path.display().to_string()
+}
+
+/// A database of our own on the server that the test command starts.
+pub async fn database() -> String {
+    let address = std::env::var("TOOLGROVE_TEST_POSTGRES")
+        .expect("TOOLGROVE_TEST_POSTGRES is not set: run `cargo xtask test`, which starts a PostgreSQL");
+    let name = format!("t_{}", uuid::Uuid::new_v4().simple());
+    let mut server = PgConnection::connect(&address).await.unwrap();
+    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&mut server).await.unwrap();
+    server.close().await.unwrap();
+    let (start, _) = address.rsplit_once('/').unwrap();
+    format!("{start}/{name}")
 }
 
 /// The fixture over stdio, as an entry of a configuration.

@@ -15,7 +15,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::hub::Hub;
+use crate::hub::{Hub, watch};
 
 #[derive(Clone)]
 pub(crate) struct Provider {
@@ -181,6 +181,7 @@ fn said((status, body): (u16, Value)) -> Response {
 
 fn token(script: &mut Script) -> Response {
     if let Some(answer) = script.tokens.pop_front() {
+        hide(&answer.1);
         return said(answer);
     }
     script.given += 1;
@@ -190,7 +191,13 @@ fn token(script: &mut Script) -> Response {
     if script.given == 1 || script.rotates {
         body["refresh_token"] = format!("refresh-{}", script.given).into();
     }
+    hide(&body);
     said((200, body))
+}
+
+/// What a hub is given is its own.
+fn hide(grant: &Value) {
+    ["access_token", "refresh_token"].iter().filter_map(|it| grant[it].as_str()).for_each(watch::hide);
 }
 
 /// A legacy server with one tool that says which token it was shown.

@@ -9,6 +9,7 @@ mod documents;
 mod hosted;
 #[path = "../support/hub.rs"]
 mod hub;
+mod icons;
 mod machine;
 mod oidc;
 mod parked;

@@ -125,7 +125,8 @@ async fn credentials(search: &mut Search, team: &Team, bob: &Visitor) {
     }
     let pasted = search.hide("pasted-s3cret");
     let variable = search.hide("variable-s3cret");
-    let script = format!("echo started with $API_KEY >&2; exec '{}' stdio", fixture_program());
+    let script =
+        format!("echo started with $API_KEY >&2; echo hello $API_KEY; exec '{}' stdio", fixture_program());
     let text = json!({
         "pasted": { "url": server.url(), "headers": { "Authorization": format!("Bearer {pasted}") } },
         "process": { "command": "sh", "args": ["-c", script], "env": { "API_KEY": variable } },

@@ -8,6 +8,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use toolgrove_core::Error;
+use toolgrove_core::redact::redact_text;
 use toolgrove_core::task::spawn;
 use toolgrove_wire::{Abilities, Raw};
 
@@ -159,7 +160,8 @@ fn take(mux: &Mux, line: Bytes) -> Result<(), String> {
 }
 
 fn note_garbage(context: &Context, line: &[u8], problem: &str) {
-    let text = String::from_utf8_lossy(&line[..line.len().min(500)]);
+    let text = String::from_utf8_lossy(&line[..line.len().min(500)]).into_owned();
+    let text = redact_text(text, &context.instance);
     tracing::warn!(target: "server", server = context.slug(), problem, "not a message on stdout: {text}");
-    context.tail.push(format!("stdout: {text}"));
+    context.note(format!("stdout: {text}"));
 }

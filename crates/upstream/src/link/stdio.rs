@@ -211,5 +211,5 @@ fn keep_line(context: &Context, line: &[u8], last: &Mutex<Option<String>>) {
     if !line.starts_with("Node.js v") {
         *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(line.clone());
     }
-    context.tail.push(line);
+    context.note(line);
 }

@@ -26,6 +26,7 @@ pub struct Fetch {
     pub(super) dial: Arc<Dial>,
     pub(super) agent: HeaderValue,
     pub(super) hosts: Allowlist,
+    limit: usize,
 }
 
 /// An answer, read whole. It may hold tokens, so it does not print.
@@ -60,12 +61,17 @@ impl Fetched {
 impl Fetch {
     pub(crate) fn new(dial: Arc<Dial>, agent: &str) -> Self {
         let agent = HeaderValue::try_from(agent).unwrap_or_else(|_| HeaderValue::from_static("toolgrove"));
-        Self { dial, agent, hosts: Allowlist::Any }
+        Self { dial, agent, hosts: Allowlist::Any, limit: LIMIT }
     }
 
     /// The same on behalf of a workspace, which lets its servers be only there.
     pub fn within(&self, hosts: &Allowlist) -> Self {
         Self { hosts: hosts.clone(), ..self.clone() }
+    }
+
+    /// The same for answers of at most so many bytes.
+    pub fn up_to(&self, limit: usize) -> Self {
+        Self { limit, ..self.clone() }
     }
 
     /// The same, trusting the authorities of a PEM file as well.
@@ -75,7 +81,7 @@ impl Fetch {
 
     /// The same for addresses that whoever runs the hub has written down: they may be anywhere.
     pub fn trusted(&self) -> Self {
-        Self { dial: Arc::new(Dial::new(Guard::Open)), hosts: Allowlist::Any, agent: self.agent.clone() }
+        Self { dial: Arc::new(Dial::new(Guard::Open)), hosts: Allowlist::Any, ..self.clone() }
     }
 
     /// Reads a JSON document.
@@ -99,7 +105,7 @@ impl Fetch {
     pub async fn send(&self, request: Request<Bytes>) -> Result<Fetched, Unfetched> {
         let url = Url::parse(&request.uri().to_string()).map_err(|it| Unfetched(it.to_string()))?;
         let place = url.origin().ascii_serialization();
-        let exchange = async { read(&place, self.begin(request).await?).await };
+        let exchange = async { read(&place, self.begin(request).await?, self.limit).await };
         tokio::time::timeout(PATIENCE, exchange).await.unwrap_or_else(|_| {
             Err(Unfetched(format!("`{place}` did not answer within {} s", PATIENCE.as_secs())))
         })
@@ -132,15 +138,15 @@ pub(crate) fn request(
     Ok(request)
 }
 
-async fn read(place: &str, response: Response<Incoming>) -> Result<Fetched, Unfetched> {
+async fn read(place: &str, response: Response<Incoming>, limit: usize) -> Result<Fetched, Unfetched> {
     let reason = reason(&response);
     let (parts, mut body) = response.into_parts();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|it| Unfetched(format!("`{place}`: the answer broke off: {it}")))?;
         let Ok(data) = frame.into_data() else { continue };
-        if all.len() + data.len() > LIMIT {
-            return Err(Unfetched(format!("the answer of `{place}` is larger than 1 MiB")));
+        if all.len() + data.len() > limit {
+            return Err(Unfetched(format!("the answer of `{place}` is larger than {} KiB", limit / 1024)));
         }
         all.extend_from_slice(&data);
     }

@@ -76,7 +76,7 @@ async fn lines_that_are_no_messages_are_skipped_until_there_are_too_many() {
     let witness = Witness::new();
     let bed_little = bed(stdio(&witness, &["--garbage"]), |_| {});
     bed_little.call("echo", json!({})).await.expect("a result");
-    assert_eq!(bed_little.pool.log_tail(bed_little.instance.id)[0], "stdout: Listening on stdio");
+    assert_eq!(bed_little.pool.log_tail(bed_little.instance.id).lines[0], "stdout: Listening on stdio");
 
     let bed_much = bed(stdio(&witness, &["--endless-garbage"]), |_| {});
     let error = bed_much.call("echo", json!({})).await.expect_err("garbage");
@@ -96,7 +96,7 @@ async fn a_crash_fails_the_call_with_the_last_words_and_the_next_call_restarts()
     assert!(!bed.pool.has_feed(bed.instance.id));
     bed.call("echo", json!({})).await.expect("a fresh process");
     assert_eq!(witness.starts(), 2);
-    assert_eq!(bed.pool.log_tail(bed.instance.id), ["first line", "boom: out of cheese"]);
+    assert_eq!(bed.pool.log_tail(bed.instance.id).lines, ["first line", "boom: out of cheese"]);
     assert_eq!(
         witness.methods().iter().filter(|it| *it == "tools/call").count(),
         2,

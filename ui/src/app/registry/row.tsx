@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { ChevronRight, Ellipsis, TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { metaQuery } from "@/api/queries";
+import type { RegistryInstance } from "@/api/types";
 import { copy } from "@/app/clipboard";
 import { callSnippet } from "@/lib/call-snippet";
 import { cn } from "@/lib/class";
@@ -113,21 +114,28 @@ function Body({
       </>
     );
   }
+  const mark = markOf(entry.instance);
   return (
     <>
       <Chevron open={row.open} />
       <ServerIcon icon={entry.icon} name={entry.name} kind={entry.kind} transport={entry.transport} />
       <Foreign text={entry.name} plain className="min-w-0 flex-1 truncate" />
-      {entry.instance && entry.instance.status !== "ready" && (
+      {mark && (
         <TriangleAlert
           role="img"
-          aria-label={statusWords(entry.instance.status)}
-          className="size-3.5 shrink-0 text-warn"
+          aria-label={mark}
+          className={cn("size-3.5 shrink-0", entry.instance?.failure ? "text-bad" : "text-warn")}
         />
       )}
       <span className="pr-1.5 text-muted text-xs tabular-nums">{entry.tools}</span>
     </>
   );
+}
+
+/** What keeps a server from being used, in words. */
+function markOf(used: RegistryInstance | null): string | undefined {
+  if (used?.failure) return used.failure;
+  return used && used.status !== "ready" ? statusWords(used.status) : undefined;
 }
 
 function Chevron({ open }: { open: boolean }) {

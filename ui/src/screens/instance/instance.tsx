@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { RefreshCw } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { asProblem } from "@/api/http";
 import { useRefresh } from "@/api/mutations";
 import { instanceQuery } from "@/api/queries";
@@ -24,11 +24,12 @@ import { Button } from "@/ui/button";
 import { Tabs, TabsContent, TabsList, TabsTrigger } from "@/ui/tabs";
 import { Tooltip } from "@/ui/tooltip";
 import { Doctor } from "./doctor";
-import { LogTab } from "./log-tab";
-import { PromptsTab } from "./prompts-tab";
-import { ResourcesTab } from "./resources-tab";
-import { SettingsTab } from "./settings-tab";
 import { ToolsTab } from "./tools-tab";
+
+const LogTab = lazy(async () => ({ default: (await import("./log-tab")).LogTab }));
+const PromptsTab = lazy(async () => ({ default: (await import("./prompts-tab")).PromptsTab }));
+const ResourcesTab = lazy(async () => ({ default: (await import("./resources-tab")).ResourcesTab }));
+const SettingsTab = lazy(async () => ({ default: (await import("./settings-tab")).SettingsTab }));
 
 const route = getRouteApi("/mcp/$id");
 const TABS = ["tools", "prompts", "resources", "log", "settings"];
@@ -74,20 +75,22 @@ function Loaded({ instance }: { instance: WholeInstance }) {
       <TabsContent value="tools" className="min-h-0 flex-1">
         <ToolsTab instance={instance} selected={search.tool} args={search.args} />
       </TabsContent>
-      <TabsContent value="prompts" className="min-h-0 flex-1">
-        <PromptsTab instance={instance} selected={search.prompt} />
-      </TabsContent>
-      <TabsContent value="resources" className="min-h-0 flex-1">
-        <ResourcesTab instance={instance} selected={search.resource} />
-      </TabsContent>
-      {hasLog && (
-        <TabsContent value="log" className="min-h-0 flex-1">
-          <LogTab instance={instance} />
+      <Suspense fallback={<SkeletonRows rows={6} />}>
+        <TabsContent value="prompts" className="min-h-0 flex-1">
+          <PromptsTab instance={instance} selected={search.prompt} />
         </TabsContent>
-      )}
-      <TabsContent value="settings" className="min-h-0 flex-1">
-        <SettingsTab instance={instance} />
-      </TabsContent>
+        <TabsContent value="resources" className="min-h-0 flex-1">
+          <ResourcesTab instance={instance} selected={search.resource} />
+        </TabsContent>
+        {hasLog && (
+          <TabsContent value="log" className="min-h-0 flex-1">
+            <LogTab instance={instance} />
+          </TabsContent>
+        )}
+        <TabsContent value="settings" className="min-h-0 flex-1">
+          <SettingsTab instance={instance} />
+        </TabsContent>
+      </Suspense>
     </Tabs>
   );
 }

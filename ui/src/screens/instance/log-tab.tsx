@@ -15,9 +15,6 @@ import { ScrollBox } from "@/parts/scroll-box";
 import { SkeletonRows } from "@/parts/skeleton";
 import { Checkbox, Input, Select } from "@/ui/input";
 
-/** The log is not part of the event stream, so it is read while it is looked at. */
-const EVERY_MS = 1500;
-
 const COLOUR: Record<LogLevel, string> = {
   error: "text-bad",
   warning: "text-warn",
@@ -29,14 +26,14 @@ export function LogTab({ instance }: { instance: WholeInstance }) {
   const [follow, setFollow] = useState(true);
   const [level, setLevel] = useState<LogLevel>("debug");
   const [search, setSearch] = useState("");
-  const log = useQuery({ ...logQuery(instance.id), refetchInterval: follow ? EVERY_MS : false });
+  const log = useQuery(logQuery(instance.id));
   const end = useRef<HTMLDivElement>(null);
   const lines = log.data?.lines ?? [];
   const shown = lines.filter(
     (it) =>
       LEVELS.indexOf(levelOf(it)) <= LEVELS.indexOf(level) && it.toLowerCase().includes(search.toLowerCase()),
   );
-  const last = shown.length;
+  const last = (log.data?.from ?? 0) + lines.length;
   useEffect(() => {
     if (follow && last > 0) end.current?.scrollIntoView({ block: "nearest" });
   }, [follow, last]);

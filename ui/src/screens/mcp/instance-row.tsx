@@ -15,6 +15,7 @@ import { Confirm } from "@/parts/confirm";
 import { Foreign } from "@/parts/foreign";
 import { HealthAction } from "@/parts/health-action";
 import { ProblemView } from "@/parts/problem";
+import { ServerIcon } from "@/parts/server-icon";
 import { Sparkline } from "@/parts/sparkline";
 import { StatusLine } from "@/parts/status-dot";
 import { Button } from "@/ui/button";
@@ -57,20 +58,31 @@ export function InstanceRow({ instance, server, stats }: Props) {
           </Button>
         </td>
         <td className="py-2 pr-3">
-          <Link
-            to="/mcp/$id"
-            params={{ id: instance.slug }}
-            data-item
-            className="block rounded-sm font-medium hover:underline"
-          >
-            <Foreign text={instance.name} plain />
-          </Link>
-          <p className="truncate font-mono text-muted text-sm" title={endpoint}>
-            {instance.slug}
-            {place && <Foreign text={` · ${place}`} plain className="@max-lg:hidden" />}
-          </p>
-          <div className="@2xl:hidden">
-            <StatusLine health={instance.health} />
+          <div className="flex gap-2.5">
+            <ServerIcon
+              name={instance.name}
+              kind={instance.kind}
+              transport={instance.transport}
+              icon={`/api/mcp/icon/${instance.server_id}`}
+              className="@max-lg:hidden"
+            />
+            <div className="min-w-0 flex-1">
+              <Link
+                to="/mcp/$id"
+                params={{ id: instance.slug }}
+                data-item
+                className="block rounded-sm font-medium hover:underline"
+              >
+                <Foreign text={instance.name} plain />
+              </Link>
+              <p className="truncate font-mono text-muted text-sm" title={endpoint}>
+                {instance.slug}
+                {place && <Foreign text={` · ${place}`} plain className="@max-lg:hidden" />}
+              </p>
+              <div className="@2xl:hidden">
+                <StatusLine health={instance.health} />
+              </div>
+            </div>
           </div>
         </td>
         <td className="hidden py-2 pr-3 @2xl:table-cell">

@@ -85,7 +85,7 @@ async fn circles_large_answers_and_other_schemes_end_in_a_sentence() {
     let (large, _) = server(page(LIMIT + 1)).await;
     for (url, sentence) in [
         (format!("http://127.0.0.1:{circle}/"), "redirects in circles"),
-        (format!("http://127.0.0.1:{large}/"), "is larger than 1 MiB"),
+        (format!("http://127.0.0.1:{large}/"), "is larger than 1024 KiB"),
         ("ftp://x/".to_owned(), "is not an http or https address"),
     ] {
         let refused = get(&fetch(Guard::Open, &[]), &url).await.unwrap_err();
