@@ -36,9 +36,12 @@ pub(crate) struct Args {
     profile: Option<PathBuf>,
 }
 
-/// How much more than the last value is let through, in percent.
-const LEEWAY: f64 = 10.0;
+/// How much more than the last value is let through, in percent. How many rows of the log are written together depends
+/// on the speed of the machine and moves a figure by four; the rest is for other processors, which have other ways to
+/// compare and to copy.
+const LEEWAY: f64 = 15.0;
 const WARM_UP: u64 = 30;
+const SETTLED: Duration = Duration::from_millis(500);
 /// The function whose entry ends a part: the answer to `GET /healthz`.
 const MARK: &str = "toolgrove_server::page::healthy";
 
@@ -118,8 +121,6 @@ async fn measure(hub: &Path, profile: Option<&Path>) -> Result<Kept> {
             let mut call = client.prepare_call(&target.tool, &text(bytes), 0);
             script.part(&mut client, &mut call, &format!("{} {part}", era.name()), count).await?;
         }
-        let mut list = client.prepare_list();
-        script.part(&mut client, &mut list, &format!("{} list", era.name()), 10).await?;
     }
     hub.program.stop().await;
     script.read(&out)
@@ -145,6 +146,8 @@ impl Script {
         for number in 0..WARM_UP.min(count) {
             client.ask(call, first + number).await?;
         }
+        // The rows of the calls so far are written by then.
+        tokio::time::sleep(SETTLED).await;
         self.mark().await?;
         for number in 0..count {
             client.ask(call, first + WARM_UP + number).await?;

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::postgres::Postgres;
 use crate::process::Run;
 use crate::report::Report;
-use crate::{conformance, fuzz, licences, packages, peers, prerequisites, tidy, tree, ui};
+use crate::{conformance, fuzz, guard, licences, packages, peers, prerequisites, tidy, tree, ui};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -42,6 +42,7 @@ async fn full() -> Result<()> {
     let built = report.step("build", tree::build()).await;
     report.step("tests", needs(built, "build", tests())).await;
     report.step("UI journeys", needs(built && ui, "build and UI build", ui::journeys())).await;
+    report.step("guard", needs(built, "build", guard::check(guard::Args::default()))).await;
     report.step("doc tests", needs(built, "build", doc_tests())).await;
     report.step("tidy", needs(built, "build", tidy::check())).await;
     report.step("deny", licences::run()).await;
