@@ -9,8 +9,9 @@ export default defineConfig({
   reporter: [["list"]],
   outputDir: "test-results",
   projects: [
-    { name: "attached", testIgnore: ["idle.spec.ts", "pictures.spec.ts"] },
+    { name: "attached", testIgnore: ["real/**", "idle.spec.ts", "pictures.spec.ts"] },
     { name: "pictures", testMatch: "pictures.spec.ts" },
-    { name: "idle", testMatch: "idle.spec.ts" },
+    { name: "idle", testMatch: "e2e/idle.spec.ts" },
+    { name: "real", testDir: "e2e/real" },
   ],
 });

@@ -17,9 +17,10 @@ const script = (code: string) => `<script>${code}</script>`;
 /** Tools that a page registers with `document.modelContext`, the browser's own or a polyfill's. */
 const REGISTER = `
   const mc = document.modelContext;
+  window.calls = 0;
   const schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
   mc?.registerTool({ name: "echo", description: "Says it again", inputSchema: schema, annotations: { readOnlyHint: true },
-    execute: async ({ text }) => ({ content: [{ type: "text", text: "echo " + text }] }) });
+    execute: async ({ text }) => { calls++; return { content: [{ type: "text", text: "echo " + text }] } } });
   mc?.registerTool({ name: "plain", description: "Returns an object", execute: async (args) => ({ got: args }) });
   mc?.registerTool({ name: "boom", description: "Fails", execute: async () => { throw new Error("boom") } });
   mc?.registerTool({ name: "slow", description: "Never ends", execute: () => new Promise(() => {}) });
@@ -34,7 +35,10 @@ const BY_HAND = (options: string) => `
   const asked = new Map();
   if (options.relayTabId) sessionStorage.setItem("__webmcp_relay_tab_id", options.relayTabId);
   window.cancelled = [];
+  window.begun = 0;
   const call = async (id, { name, arguments: args, _meta }) => {
+    window.begun++;
+    if (name === "whoami") return { content: [{ type: "text", text: JSON.stringify({ n: options.n }) }] };
     if (name === "image") return { content: [{ type: "image", data: pixel, mimeType: "image/png" }] };
     if (name === "fail") return { isError: true, content: [{ type: "text", text: "no such cart" }] };
     if (name === "slow") return new Promise(() => {});
@@ -78,6 +82,26 @@ const BY_HAND = (options: string) => `
   options.after ? setTimeout(start, options.after) : start();
 `;
 
+/** The page's end of `webmcp-local-relay`, as its embedded script speaks it. */
+const RELAY = `
+  const socket = new WebSocket("ws://127.0.0.1:" + new URLSearchParams(location.search).get("port"), ["webmcp-discovery.v1", "webmcp.v1"]);
+  const send = (message) => socket.send(JSON.stringify(message));
+  const inputSchema = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
+  socket.onmessage = ({ data }) => {
+    const message = JSON.parse(data);
+    if (message.type === "server-hello" && message.service === "webmcp-local-relay") {
+      send({ type: "hello", tabId: crypto.randomUUID(), origin: location.origin, url: location.href, title: document.title });
+      send({ type: "tools/list", tools: [{ name: "search", description: "Finds things", inputSchema }] });
+    }
+    if (message.type === "hello/accepted") window.accepted = true;
+    if (message.type === "ping") send({ type: "pong" });
+    if (message.type === "invoke") {
+      const text = message.toolName + " " + JSON.stringify(message.args);
+      send({ type: "result", callId: message.callId, result: { content: [{ type: "text", text }] } });
+    }
+  };
+`;
+
 const PAGES: Record<string, () => string | Promise<string>> = {
   "/native": () => page(script(REGISTER)),
   "/polyfill": () => page(script(library("@mcp-b/webmcp-polyfill")) + script(REGISTER)),
@@ -103,6 +127,7 @@ const PAGES: Record<string, () => string | Promise<string>> = {
         `document.modelContext?.registerTool({ name: "shown", description: "When it was shown", execute: async () => String(performance.getEntriesByType("navigation")[0].activationStart) })`,
       ),
     ),
+  "/relay": () => page(script(RELAY)),
   "/plain": () => page(""),
 };
 

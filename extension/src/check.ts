@@ -1,16 +1,7 @@
 /** What comes from pages, content scripts and the hub, looked at before it is believed. */
 
-import type {
-  Confirmation,
-  FromHub,
-  FromPage,
-  Json,
-  Problem,
-  Result,
-  Source,
-  Sources,
-  Tool,
-} from "./protocol";
+import type { Confirmation, FromHub, FromPage, Json, Result, Sources, Tool } from "./protocol";
+import { isConfirmation, isProblem, isSource } from "./wire.gen";
 
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 const MAX_TOOLS = 256;
@@ -73,10 +64,6 @@ export function soundSources(sources: Json, tools: Tool[]): Sources {
     if (isSource(source)) found[name] = source;
   }
   return found;
-}
-
-function isSource(value: unknown): value is Source {
-  return value === "native" || value === "channel" || value === "shim";
 }
 
 /** A message of a content script, or nothing if it is none that we know. */
@@ -148,10 +135,9 @@ export function readFromHub(text: unknown): FromHub | undefined {
 
 /** What a person answered, if that is what the hub sent. */
 export function readConfirmation(value: unknown): Confirmation | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isConfirmation(value)) return undefined;
   const { action, content } = value;
-  if (action !== "accept" && action !== "decline" && action !== "cancel") return undefined;
-  return { action, ...(isObject(content) && { content }) };
+  return { action, ...(content && { content }) };
 }
 
 /** A JSON value, or nothing where the text is none. */
@@ -161,10 +147,6 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isProblem(value: unknown): value is Problem {
-  return isObject(value) && typeof value.code === "number" && typeof value.message === "string";
 }
 
 function isText(value: unknown): value is string {

@@ -1,8 +1,14 @@
-/** The messages between page, worker and hub. README.md, "The wire", says what each one means. */
+/**
+ * The messages between page, worker and hub. Those of the hub are generated from its own types (`wire.gen.ts`); here is
+ * how they travel, and what is said between page and worker. README.md, "The wire", says what each one means.
+ */
 
-/** The subprotocol and the version of the wire between worker and hub. */
-export const SUBPROTOCOL = "toolgrove.tabs.v1";
-export const PROTOCOL = 1;
+import type * as wire from "./wire.gen";
+import type { Confirmation, Problem, Source } from "./wire.gen";
+
+export type { Confirmation, Hello, Problem, Source, Welcome } from "./wire.gen";
+export { PROTOCOL, SUBPROTOCOL } from "./wire.gen";
+
 /** The revision of MCP that pages are spoken to in. */
 export const MCP_REVISION = "2025-06-18";
 /** The name of the port between a content script and the worker. */
@@ -14,25 +20,12 @@ export const CLOSE = { impostor: 4001, protocol: 4002, refused: 4003 } as const;
 export type Json = Record<string, unknown>;
 
 /** A tool as MCP describes it; members we do not know travel along. */
-export type Tool = Json & {
-  name: string;
-  title?: string;
-  description?: string;
-  inputSchema: Json;
-  annotations?: Json;
-};
+export type Tool = Json & wire.Tool;
 
-/** Where a tool of a page was found. */
-export type Source = "native" | "channel" | "shim";
 export type Sources = Record<string, Source>;
 
 /** What a call came to: the page's `CallToolResult`, or a sentence. */
 export type Result = { success: true; payload: Json } | { success: false; payload: string };
-
-/** What a person answered to a page's question. */
-export type Confirmation = { action: "accept" | "decline" | "cancel"; content?: Json };
-
-export type Problem = { code: number; message: string; data?: Json };
 
 // Between content script and worker.
 
@@ -51,66 +44,15 @@ export type ToPage =
 
 // Between worker and hub.
 
-export type TabId = { tabId: number };
-
 /** A tab as `browser/tabs` reports it; address and title only where the site is shared. */
-export type TabFacts = TabId & {
-  windowId: number;
-  active: boolean;
-  incognito: boolean;
-  discarded: boolean;
-  url?: string;
-  title?: string;
-};
+export type TabFacts = wire.TabFacts & { windowId: number };
 
-/** Who registers: the document that the browser vouches for. */
-export type PageFacts = TabId & {
-  windowId: number;
-  documentId: string;
-  active: boolean;
-  incognito: boolean;
-  title: string;
-  sources: Sources;
-  relayTabId?: string;
-};
+type Question = Extract<wire.ToHub, { method: "browser/elicitConfirmation" }>;
 
-export type Hello = {
-  nonce: string;
-  mac: string;
-  protocol: number;
-  profileId: string;
-  extensionId: string;
-  extensionVersion: string;
-  browser: string;
-  features: string[];
-  /** The mac is keyed with a pairing code, and the welcome is to bring a token. */
-  pairing?: true;
-};
-
-export type Welcome = { mac: string; pingSeconds: number; maxMessageBytes: number; token?: string };
-
-type Registration = { tools: Tool[]; tabUrl: string; extensions: PageFacts };
-
+/** What the worker sends: notifications, a page's question, and answers. */
 export type ToHub =
-  | { method: "browser/hello"; params: Hello }
-  | { method: "browser/tabs"; params: { tabs: TabFacts[] } }
-  | { method: "browser/registerTools" | "browser/updateTools"; params: Registration }
-  | { method: "browser/tabDisconnected"; params: { extensions: TabId & { documentId: string } } }
-  | { method: "browser/tabActivated"; params: { extensions: TabId & { windowId: number } } }
-  | { method: "browser/windowFocus"; params: { extensions: { windowId: number } } }
-  | { method: "browser/tabReplaced"; params: { extensions: TabId & { oldTabId: number } } }
-  | { method: "browser/tabRemoved"; params: { extensions: TabId } }
-  | { method: "browser/toolStarted"; params: { requestId: string } }
-  | { method: "browser/pong"; params: { t: unknown } }
-  | {
-      method: "notifications/progress";
-      params: { progressToken: string; progress: number; total?: number; message?: string };
-    }
-  | {
-      id: string;
-      method: "browser/elicitConfirmation";
-      params: { message: string; requestedSchema?: Json; extensions: TabId & { requestId: string } };
-    }
+  | Exclude<wire.ToHub, Question>
+  | (Question & { id: string })
   | { id: string; result: unknown }
   | { id: string; error: Problem };
 

@@ -170,6 +170,6 @@ it("what is larger than the hub takes is not sent", async () => {
   const { socket, become } = connect();
   await socket.connect();
   await become("open");
-  expect(socket.send({ method: "browser/pong", params: { t: "ä".repeat(40) } })).toBe(false);
-  expect(socket.send({ method: "browser/pong", params: { t: "a" } })).toBe(true);
+  expect(socket.send({ method: "browser/toolStarted", params: { requestId: "ä".repeat(40) } })).toBe(false);
+  expect(socket.send({ method: "browser/toolStarted", params: { requestId: "a" } })).toBe(true);
 });

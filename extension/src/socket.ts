@@ -3,6 +3,7 @@
 import { readFromHub } from "./check";
 import { extensionMac, hubMac, isSame, nonce, readWelcome } from "./handshake";
 import { CLOSE, type FromHub, type Hello, PROTOCOL, SUBPROTOCOL, type ToHub, type Welcome } from "./protocol";
+import { isChallenge } from "./wire.gen";
 
 /** Where a hub is and what it and we both know. */
 export type Endpoint = {
@@ -144,10 +145,11 @@ export class HubSocket {
     if (message.kind !== "notification") return;
     const phase = this.#phase;
     if (phase.at === "challenge" && message.method === "hub/challenge") {
-      const hubNonce = message.params.nonce;
-      if (message.params.protocol !== PROTOCOL || typeof hubNonce !== "string") {
+      const { params: challenge } = message;
+      if (!isChallenge(challenge) || challenge.protocol !== PROTOCOL) {
         return this.#reject(socket, CLOSE.protocol);
       }
+      const hubNonce = challenge.nonce;
       const ownNonce = nonce();
       const mac = await extensionMac(endpoint.secret, hubNonce, ownNonce);
       const params: Hello = { nonce: ownNonce, mac, protocol: PROTOCOL, ...identity };

@@ -16,10 +16,10 @@ export class Refusal extends Error {
 /** A tab as the hub may know it: address and title only where the site is shared. */
 export async function tabFacts(tab: chrome.tabs.Tab): Promise<TabFacts | undefined> {
   if (tab.id === undefined || tab.id < 0) return undefined;
-  const { id: tabId, windowId, active, incognito, discarded, url, title } = tab;
+  const { id: tabId, windowId, active, incognito, discarded, frozen, url, title } = tab;
   const isShared = await isTabShared(tab, url);
   if (incognito && !isShared) return undefined;
-  const facts = { tabId, windowId, active, incognito, discarded };
+  const facts = { tabId, windowId, active, incognito, discarded, ...(frozen && { frozen }) };
   return isShared ? { ...facts, ...(url && { url }), ...(title && { title }) } : facts;
 }
 

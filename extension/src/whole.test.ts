@@ -45,7 +45,7 @@ it("says what each exported function and class is for, and what each file is for
 
 it("speaks of every message of the wire in its README", () => {
   const readme = readFileSync(join(root, "README.md"), "utf8");
-  const methods = [...text("protocol.ts").matchAll(/"((?:browser|hub|notifications)\/\w+)"/g)].map(
+  const methods = [...text("wire.gen.ts").matchAll(/"((?:browser|hub|notifications)\/\w+)"/g)].map(
     (it) => it[1] ?? "",
   );
   const types = [...text("protocol.ts").matchAll(/type: ("[a-z-]+"(?: \| "[a-z-]+")*)/g)].flatMap(

@@ -21,6 +21,7 @@ import { type FromHub, type Json, PORT } from "./protocol";
 import { HubSocket } from "./socket";
 import { allTabs, forgetOpened, REQUESTS, Refusal, sharedTab } from "./tabs";
 import { type Command, drawBadge, POPUP_PORT, type ToPopup, viewOf } from "./view";
+import { isCancelled, isPing } from "./wire.gen";
 
 const ALARM = "keep-alive";
 const TABS_EVERY = 500;
@@ -59,9 +60,11 @@ function heard(message: FromHub): void {
     if (method === "browser/executeTool") return pages.execute(message.id, params);
     return void fulfil(message.id, method, params);
   }
-  if (method === "hub/ping") socket.send({ method: "browser/pong", params: { t: params.t } });
-  else if (method === "notifications/cancelled") pages.cancel(params.requestId, params.reason);
-  else console.info(`toolgrove: the hub sent \`${method}\`, which means nothing here`);
+  if (method === "hub/ping" && isPing(params))
+    socket.send({ method: "browser/pong", params: { t: params.t } });
+  else if (method === "notifications/cancelled" && isCancelled(params)) {
+    pages.cancel(params.requestId, params.reason);
+  } else console.info(`toolgrove: the hub sent \`${method}\`, which means nothing here`);
 }
 
 async function fulfil(id: string, method: string, params: Json): Promise<void> {
@@ -160,7 +163,8 @@ chrome.tabs.onRemoved.addListener((tabId) => {
 });
 chrome.tabs.onUpdated.addListener((tabId, change) => {
   if (change.url || change.title) pages.refresh(tabId);
-  if (change.url || change.title || change.discarded !== undefined) reportTabsSoon();
+  const isAsleep = change.discarded !== undefined || change.frozen !== undefined;
+  if (change.url || change.title || isAsleep) reportTabsSoon();
 });
 chrome.tabs.onCreated.addListener(reportTabsSoon);
 chrome.tabs.onAttached.addListener(reportTabsSoon);

@@ -141,6 +141,7 @@ export const call = (id: string, more: Partial<CallRecord> = {}): CallRecord => 
   error_code: null,
   bytes: 1,
   client: null,
+  tab: null,
   ...more,
 });
 

@@ -132,6 +132,10 @@ impl Default for Limits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tabs {
     pub timeout_ms: u64,
+    /// By domain, or by domain and tool: `github.com`, `github.com/search`.
+    pub timeouts: BTreeMap<String, u64>,
+    /// Whether a frozen tab may be brought to the front for a call.
+    pub activate: bool,
     pub allowed_origins: Vec<String>,
     pub relay: bool,
     pub relay_timeout_ms: u64,
@@ -142,6 +146,8 @@ impl Default for Tabs {
     fn default() -> Self {
         Self {
             timeout_ms: 10_000,
+            timeouts: BTreeMap::new(),
+            activate: false,
             allowed_origins: vec!["*".into()],
             relay: false,
             relay_timeout_ms: 65_000,

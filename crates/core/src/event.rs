@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::instance::Verdict;
-use crate::timeline::{Clock, Timeline};
+use crate::timeline::{Clock, TabOfCall, Timeline};
 
 /// Something a running call wants its caller to know or to answer. The parameters are the message's own, without the
 /// keys of its hop.
@@ -197,6 +197,11 @@ impl Events {
     /// A link is there for it, after waiting this long for its turn.
     pub fn linked(&self, queued: Option<Duration>) {
         self.rounds().clock.linked(queued);
+    }
+
+    /// The call is sent to this tab of a browser.
+    pub fn went_to(&self, tab: i64, domain: &str) {
+        self.rounds().clock.went_to(TabOfCall { id: tab, domain: domain.to_owned() });
     }
 
     /// When the call got where, up to now.

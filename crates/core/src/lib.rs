@@ -38,4 +38,4 @@ pub use config::Config;
 pub use error::Error;
 pub use record::{CallEnd, CallRecord};
 pub use secret::Secret;
-pub use timeline::Timeline;
+pub use timeline::{TabOfCall, Timeline};

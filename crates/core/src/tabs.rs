@@ -3,15 +3,18 @@
 //!
 //! [`TabHub`] is the whole of it. It hears of tabs from a [`TabTransport`] and asks tabs through it; which browser,
 //! which socket and which words those are, it never learns. `table.rs` is its memory, `names.rs` gives names,
-//! `listing.rs` makes the list, `hub.rs` takes events, `run.rs` runs calls, `meta.rs` has the fixed tools.
+//! `listing.rs` makes the list, `hub.rs` takes events, `run.rs` runs calls, `questions.rs` has what pages ask, `meta.rs` the fixed tools.
 
 mod hub;
 mod listing;
 mod meta;
 mod names;
+mod questions;
 pub mod relay;
 mod run;
 mod table;
+#[cfg(test)]
+mod tests;
 mod tool;
 mod transport;
 pub mod wire;
@@ -19,6 +22,7 @@ pub mod wire;
 pub use hub::{Note, TabHub, TabOptions};
 pub use listing::Entry;
 pub use meta::{CALL_TOOL, META_TOOLS};
+pub use questions::TabQuestion;
 pub use run::TabCall;
 pub use table::{BrowserKind, BrowserView, CachedRow, Registration, TabRow, TabView, Table};
 pub use tool::{Origins, PageTool};

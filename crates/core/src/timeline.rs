@@ -1,9 +1,11 @@
-//! When a call got where: a few instants taken on its way, kept with its row. Holds times and numbers, never text.
+//! When a call got where: a few instants taken on its way, and the tab it went to, kept with its row. Nothing of what
+//! was said is in it.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+use ts_rs::TS;
 
 /// More than this many ticks are thinned out; what is drawn stays the same.
 const MOST_TICKS: usize = 64;
@@ -22,6 +24,17 @@ pub struct Timeline {
     pub linked: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ticks: Vec<Tick>,
+    /// The browser tab it went to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tab: Option<TabOfCall>,
+}
+
+/// Where in a browser a call has run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct TabOfCall {
+    /// The browser's own number of the tab.
+    pub id: i64,
+    pub domain: String,
 }
 
 /// Something the server let hear before its answer.
@@ -57,6 +70,10 @@ impl Clock {
             self.timeline.linked = self.now();
             self.timeline.queued = queued.map(|it| it.as_micros() as u64);
         }
+    }
+
+    pub(crate) fn went_to(&mut self, tab: TabOfCall) {
+        self.timeline.tab = Some(tab);
     }
 
     pub(crate) fn tick(&mut self, progress: Option<f64>, total: Option<f64>) {

@@ -127,6 +127,8 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/api/events", get(api::events::stream))
         .route("/api/tabs", get(api::tabs::list))
         .route("/api/tabs/log", get(api::tabs::log))
+        .route("/api/tabs/questions", get(api::tabs::questions))
+        .route("/api/tabs/questions/{id}", post(api::tabs::answer))
         .route("/api/tabs/pair", post(api::tabs::pair))
         .route("/api/tabs/browsers/{id}", delete(api::tabs::forget_browser))
         .route("/api/tabs/tools/{id}", post(api::tabs::remember).delete(api::tabs::forget))

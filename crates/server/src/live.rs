@@ -63,6 +63,8 @@ pub enum LiveEvent {
     Client { name: Option<Arc<str>> },
     /// A running call waits for an answer of its caller.
     Question { id: Uuid, ms: f64 },
+    /// The person's browsers or tabs are not what they were; so many questions of pages wait for an answer.
+    Tabs { questions: usize },
 }
 
 /// Whom an event is for, among the callers of one person.
@@ -172,6 +174,11 @@ impl Live {
         if is_new {
             self.tell(person, About::Person, &LiveEvent::Client { name: name.cloned() });
         }
+    }
+
+    /// A person's browsers, tabs or their questions are not what they were.
+    pub(crate) fn tell_tabs(&self, person: Uuid, questions: usize) {
+        self.tell(person, About::Everything, &LiveEvent::Tabs { questions });
     }
 
     pub(crate) fn has_met(&self, person: Uuid) -> bool {

@@ -59,6 +59,13 @@ impl Door {
         let options = TabOptions {
             timeout: Duration::from_millis(config.tabs.timeout_ms),
             relay_timeout: Duration::from_millis(config.tabs.relay_timeout_ms),
+            timeouts: config
+                .tabs
+                .timeouts
+                .iter()
+                .map(|(whose, ms)| (whose.clone(), Duration::from_millis(*ms)))
+                .collect(),
+            activate: config.tabs.activate,
             allowed: Origins::of(&config.tabs.allowed_origins),
             now,
             reports,
@@ -121,6 +128,15 @@ impl App {
         Ok(())
     }
 
+    /// Hangs up on every browser of a person who is no longer here.
+    pub(crate) fn close_browsers(&self, person: Uuid) {
+        let hub = &self.tabs.hub;
+        for browser in hub.browsers(person) {
+            hub.transport().close(&browser.id, handshake::REFUSED, "its person was removed");
+        }
+        lock(&self.tabs.codes).retain(|_, it| it.person != person);
+    }
+
     /// Tells the tab hub which instance a person's tabs are.
     pub(crate) fn introduce_tabs(&self, person: Uuid) {
         let offers = self.hub.offers();
@@ -145,6 +161,7 @@ async fn write_notes(store: Store, app: std::sync::Weak<App>, mut notes: mpsc::U
                 Note::Touched { person } => {
                     if let Some(app) = app.upgrade() {
                         app.live.wrote();
+                        app.live.tell_tabs(person, app.tabs.hub.questions(person).len());
                         let offers = app.hub.offers();
                         let tabs =
                             offers.iter().find(|it| it.instance.person == person && it.instance.is_tabs());

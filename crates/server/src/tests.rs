@@ -3,4 +3,5 @@
 
 mod bundles;
 mod isolation;
+mod tabs;
 mod world;

@@ -10,7 +10,7 @@ use toolgrove_core::health::{Action, ActionKind, Health, LastCall, Level, State,
 use toolgrove_core::import::Failed;
 use toolgrove_core::instance::{Era, Verdict};
 use toolgrove_core::pins::{Difference, Flag, FlagKind};
-use toolgrove_core::{CallEnd, auth, bud, offer, plan};
+use toolgrove_core::{CallEnd, TabOfCall, auth, bud, offer, plan};
 use toolgrove_store::AdminNote;
 use toolgrove_upstream::doctor;
 use ts_rs::{Config, TS};
@@ -74,6 +74,7 @@ pub fn typescript() -> String {
         tabs::RememberedTool,
         tabs::RelayState,
         tabs::Pairing,
+        tabs::TabQuestion,
         tabs::TabLogLine,
         servers::Server,
         instances::Instance,
@@ -108,6 +109,7 @@ pub fn typescript() -> String {
         oauth::Connected,
         oauth::Known,
         calls::Call,
+        TabOfCall,
         calls::CallDetail,
         calls::Part,
         calls::PartName,

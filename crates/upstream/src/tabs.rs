@@ -141,7 +141,8 @@ impl Connection {
     pub fn answer(&self, id: Uuid, answer: Result<Raw, Refusal>) -> bool {
         let mut sockets = lock(&self.sockets);
         let socket = sockets.get_mut(&self.browser).filter(|it| it.number == self.number);
-        socket.and_then(|it| it.pending.remove(&id)).is_some_and(|it| it.send(answer).is_ok())
+        let Some(to) = socket.and_then(|it| it.pending.remove(&id)) else { return false };
+        self.events.send(TabEvent::Answered { to, answer }).is_ok()
     }
 
     /// The connection ends, and this is why its requests have no answer.
@@ -241,12 +242,19 @@ mod tests {
         let (a, mut orders) = browsers.attach(&"a".into(), Uuid::nil(), BrowserKind::Relay, "");
         let (b, _orders_b) = browsers.attach(&"b".into(), Uuid::nil(), BrowserKind::Relay, "");
         let tab = a.tab(0);
+        let mut events = browsers.events();
         let answer = browsers.send_request(&tab, Uuid::new_v4(), request());
         let other = async {
             let id = asked(&mut orders).await;
             assert!(!b.answer(id, Ok(Raw::string("forged"))));
             assert!(a.answer(id, Ok(Raw::string("true"))));
             assert!(!a.answer(id, Ok(Raw::string("late"))));
+            while let Some(event) = events.recv().await {
+                if let TabEvent::Answered { to, answer } = event {
+                    to.send(answer).unwrap();
+                    break;
+                }
+            }
         };
         let (answer, ()) = tokio::join!(answer, other);
         assert_eq!(answer, Ok(Raw::string("true")));

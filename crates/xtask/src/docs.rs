@@ -54,7 +54,7 @@ fn file(page: &str) -> String {
     match page {
         "types" => "ui/src/api/types.gen.ts".into(),
         "manifest" | "collection" => format!("docs/schemas/{page}.schema.json"),
-        "tab-types" => "docs/schemas/tabs.ts".into(),
+        "tab-types" => "extension/src/wire.gen.ts".into(),
         "tab-schema" => "docs/schemas/tabs.schema.json".into(),
         page => format!("docs/{page}.md"),
     }

@@ -8,6 +8,7 @@
 mod bench;
 mod conformance;
 mod docs;
+mod extension;
 mod fuzz;
 mod guard;
 mod hub;
@@ -44,6 +45,8 @@ enum Command {
     Test(test::Args),
     /// Build the web UI, if something in it changed
     Ui,
+    /// Package the browser extension: a zip, and the folder that a packer turns into a crx
+    Extension,
     /// Take the pictures of the documents
     Screenshots,
     /// Run the MCP conformance suite through the hub
@@ -56,7 +59,7 @@ enum Command {
     Deny,
     /// Write the generated pages in docs/
     Docs,
-    /// Write the UI's types from the API's answers
+    /// Write the types of the UI and the extension from the hub's own
     Types,
     /// Measure the release build against a bare proxy: calls, lists, start-up, memory
     Bench(bench::Args),
@@ -72,6 +75,7 @@ async fn main() -> ExitCode {
             Command::Run(args) => run::run(args).await,
             Command::Test(args) => test::run(args).await,
             Command::Ui => ui::run().await,
+            Command::Extension => extension::run().await,
             Command::Screenshots => ui::screenshots().await,
             Command::Conformance(args) => conformance::run(args).await,
             Command::Fuzz(args) => fuzz::run(args).await,

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::postgres::Postgres;
 use crate::process::Run;
 use crate::report::Report;
-use crate::{conformance, fuzz, guard, licences, packages, peers, prerequisites, tidy, tree, ui};
+use crate::{conformance, extension, fuzz, guard, licences, packages, peers, prerequisites, tidy, tree, ui};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -37,11 +37,15 @@ async fn full() -> Result<()> {
     let npm = report.step("npm peers", peers::install_npm()).await;
     report.step("Python peers", peers::install_python()).await;
     let ui = ui::test(&mut report).await;
+    let extension = extension::test(&mut report).await;
     report.step("format", format()).await;
     report.step("clippy", clippy()).await;
     let built = report.step("build", tree::build()).await;
     report.step("tests", needs(built, "build", tests())).await;
     report.step("UI journeys", needs(built && ui, "build and UI build", ui::journeys())).await;
+    let ready = built && npm && extension;
+    let tabs = needs(ready, "build, npm peers and extension packages", extension::journeys());
+    report.step("extension in a browser", tabs).await;
     report.step("guard", needs(built, "build", guard::check(guard::Args::default()))).await;
     report.step("doc tests", needs(built, "build", doc_tests())).await;
     report.step("tidy", needs(built, "build", tidy::check())).await;

@@ -5,6 +5,9 @@ import { dropInstance, putCall, putInstance, putLog } from "./patch";
 import { instancesQuery, registryQuery, statsQuery, statusQuery } from "./queries";
 import type { HubStatus, LiveEvent } from "./types";
 
+/** The key under which it stands whether a page asks its person something. */
+export const ASKING = ["asking"];
+
 export type Live = "connecting" | "live" | "reconnecting";
 
 type Ears = { onState: (state: Live) => void; onEvent?: (event: LiveEvent) => void };
@@ -76,6 +79,11 @@ export function apply(client: QueryClient, event: LiveEvent): void {
       return;
     case "client":
       tick(client, "client");
+      return;
+    case "tabs":
+      void client.invalidateQueries({ queryKey: ["tabs"] });
+      // The shell fetches what draws them when there are some.
+      client.setQueryData(ASKING, event.questions > 0);
       return;
     case "lag":
       readAgain(client);

@@ -244,9 +244,26 @@ export type Pairing = { code: string,
  */
 paste: string, 
 /**
- * A page of the extension that pairs by itself, for a browser on this machine.
+ * A page of the extension that pairs with one click.
  */
-link: string | null, seconds: number, };
+link: string, seconds: number, };
+
+/**
+ * What a page asks in the middle of a call whose client cannot be asked.
+ */
+export type TabQuestion = { id: string, domain: string, 
+/**
+ * The page's own name of the tool that asks.
+ */
+tool: string, message: string, 
+/**
+ * A JSON Schema of the answer.
+ */
+schema: unknown, 
+/**
+ * Unix milliseconds.
+ */
+asked_at: number, };
 
 /**
  * One line of the tab log.
@@ -607,7 +624,20 @@ bytes: number,
 /**
  * What the client calls itself.
  */
-client: string | null, };
+client: string | null, 
+/**
+ * The browser tab it went to.
+ */
+tab: TabOfCall | null, };
+
+/**
+ * Where in a browser a call has run.
+ */
+export type TabOfCall = { 
+/**
+ * The browser's own number of the tab.
+ */
+id: number, domain: string, };
 
 /**
  * A call with everything that is known of it.
@@ -648,7 +678,11 @@ bytes: number,
 /**
  * What the client calls itself.
  */
-client: string | null, };
+client: string | null, 
+/**
+ * The browser tab it went to.
+ */
+tab: TabOfCall | null, };
 
 /**
  * A stretch of a call's time, in milliseconds after it came in.
@@ -964,7 +998,7 @@ export type FlagKind = "hidden" | "instruction";
 /**
  * Something a page wants to know at once.
  */
-export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "log", instance: string, from: number, lines: Array<string>, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, };
+export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "log", instance: string, from: number, lines: Array<string>, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, } | { "type": "tabs", questions: number, };
 
 /**
  * Whether the model has to use a tool.

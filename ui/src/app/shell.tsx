@@ -1,8 +1,9 @@
 /** What stays while pages change: places, registry, top bar, palette. Reads no route but to know whether the registry is open. */
 
-import { useQuery } from "@tanstack/react-query";
+import { skipToken, useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, memo, type ReactNode, Suspense, useEffect, useState } from "react";
+import { ASKING } from "@/api/events";
 import { statusQuery } from "@/api/queries";
 import { SkeletonRows } from "@/parts/skeleton";
 import { Dialog, DialogContent } from "@/ui/dialog";
@@ -20,6 +21,7 @@ const Registry = lazy(loadRegistry);
 const loadPalette = () => import("./palette");
 const Palette = lazy(loadPalette);
 const Shortcuts = lazy(() => import("./shortcuts"));
+const TabQuestions = lazy(() => import("./tab-questions"));
 
 type Over = "menu" | "palette" | "shortcuts" | undefined;
 
@@ -34,6 +36,7 @@ export function Shell() {
     const idle = window.requestIdleCallback ?? ((run: () => void) => setTimeout(run, 500));
     idle(() => void Promise.all([loadPalette(), loadRegistry()]));
   }, []);
+  const asking = useQuery({ queryKey: ASKING, queryFn: skipToken, initialData: false });
   const close = () => setOver(undefined);
   return (
     <TooltipProvider delayDuration={400}>
@@ -57,6 +60,7 @@ export function Shell() {
       <Suspense>
         {over === "palette" && <Palette onClose={close} onShortcuts={() => setOver("shortcuts")} />}
         {over === "shortcuts" && <Shortcuts onClose={close} />}
+        {asking.data && <TabQuestions />}
       </Suspense>
     </TooltipProvider>
   );

@@ -21,6 +21,8 @@ use crate::name::Profile;
 use crate::net::Exception;
 
 type Text = Option<Spanned<String>>;
+/// The longest that a tool of a tab may be given.
+const LONGEST_TAB_CALL_MS: u64 = 600_000;
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
@@ -94,6 +96,8 @@ struct RawLimits {
 #[serde(deny_unknown_fields, default)]
 struct RawTabs {
     timeout_ms: Option<NonZeroU64>,
+    timeouts: BTreeMap<String, Spanned<u64>>,
+    activate: bool,
     allowed_origins: Option<Vec<Spanned<String>>>,
     relay: bool,
     relay_timeout_ms: Option<NonZeroU64>,
@@ -157,6 +161,8 @@ impl Reader<'_> {
             },
             tabs: Tabs {
                 timeout_ms: or(raw.tabs.timeout_ms, tabs.timeout_ms),
+                timeouts: self.timeouts(raw.tabs.timeouts)?,
+                activate: raw.tabs.activate,
                 allowed_origins: match raw.tabs.allowed_origins {
                     Some(typed) => self.texts("tabs.allowed_origins", typed)?,
                     None => tabs.allowed_origins,
@@ -260,6 +266,18 @@ impl Reader<'_> {
     fn texts(&self, key: &str, typed: Vec<Spanned<String>>) -> Result<Vec<String>, String> {
         let texts: Result<Vec<_>, _> = typed.into_iter().map(|it| self.plain(key, Some(it))).collect();
         Ok(texts?.into_iter().flatten().collect())
+    }
+
+    fn timeouts(&self, typed: BTreeMap<String, Spanned<u64>>) -> Result<BTreeMap<String, u64>, String> {
+        let read = |(whose, ms): (String, Spanned<u64>)| match *ms.get_ref() {
+            it @ 1..=LONGEST_TAB_CALL_MS => Ok((whose, it)),
+            it => {
+                let problem =
+                    format!("`tabs.timeouts` of `{whose}` must be 1 to {LONGEST_TAB_CALL_MS} ms, not {it}");
+                Err(self.at(&ms, &problem))
+            }
+        };
+        typed.into_iter().map(read).collect()
     }
 
     fn path(&self, key: &str, typed: Text) -> Result<Option<PathBuf>, String> {

@@ -51,6 +51,7 @@ fn every_section_is_read() {
         body_mb = 5
         [tabs]
         relay = true
+        timeouts = { "github.com" = 20000, "github.com/search" = 600000 }
         [sign_in]
         oidc_issuer = "https://id.example.com"
         client_id = "hub"

@@ -209,9 +209,11 @@ impl<L: Links, G: Log> Hub<L, G> {
         let catalog = self.catalog(caller);
         let mut offers =
             catalog.offers().filter(|it| is_seen(view, it) && usable(&it.instance).is_ok()).peekable();
-        // What is part of the hub changes with the hub only.
-        let is_heard = |it: &Offer| {
-            it.instance.transport == Transport::Builtin || self.links.has_modern_feed(it.instance.id)
+        // What is part of the hub changes with the hub only, but for tabs: which one is active is told to nobody, and
+        // stands in what clients see.
+        let is_heard = |it: &Offer| match it.instance.transport {
+            Transport::Builtin => !it.instance.is_tabs() || it.present().next().is_none(),
+            _ => self.links.has_modern_feed(it.instance.id),
         };
         let is_live = offers.peek().is_some() && offers.all(|it| is_heard(it));
         if is_live { CLIENT_TTL_MS } else { 0 }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::listing::Entry;
+use super::questions::Waiting;
 use super::run::Running;
 use super::table::{BrowserView, CachedRow, TabRow, TabView, Table};
 use super::tool::Origins;
@@ -28,6 +29,10 @@ const DEBOUNCE: Duration = Duration::from_millis(500);
 pub struct TabOptions {
     pub timeout: Duration,
     pub relay_timeout: Duration,
+    /// What a domain, or `domain/tool`, is given instead.
+    pub timeouts: HashMap<String, Duration>,
+    /// Whether a frozen tab may be brought to the front.
+    pub activate: bool,
     pub allowed: Origins,
     /// The time, in Unix milliseconds.
     pub now: fn() -> i64,
@@ -64,6 +69,7 @@ pub struct TabHub<T> {
     people: Mutex<HashMap<Uuid, Person>>,
     owners: Mutex<HashMap<Arc<str>, Uuid>>,
     pub(super) running: Mutex<HashMap<Uuid, Arc<Running>>>,
+    pub(super) waiting: Mutex<HashMap<Uuid, Waiting>>,
     /// Rises with every event that was taken.
     pub(super) taken: watch::Sender<u64>,
 }
@@ -94,6 +100,7 @@ impl<T: TabTransport> TabHub<T> {
             people: Mutex::default(),
             owners: Mutex::default(),
             running: Mutex::default(),
+            waiting: Mutex::default(),
             taken: watch::Sender::new(0),
         })
     }
@@ -148,6 +155,14 @@ impl<T: TabTransport> TabHub<T> {
 
     pub fn list(&self, person: Uuid) -> Vec<Entry> {
         self.read(person, Table::list)
+    }
+
+    /// The list for the catalogue, which whoever reads it keeps: from here on this is what was told.
+    pub fn hand_out(&self, person: Uuid) -> Vec<Entry> {
+        let mut people = self.people();
+        let it = people.entry(person).or_default();
+        it.told = it.table.list();
+        it.told.clone()
     }
 
     pub fn browsers(&self, person: Uuid) -> Vec<BrowserView> {
@@ -232,6 +247,9 @@ impl<T: TabTransport> TabHub<T> {
                     running.progress(&params);
                 }
             }
+            TabEvent::Answered { to, answer } => {
+                let _ = to.send(answer);
+            }
             TabEvent::Asked { tab, request, params, reply } => self.ask(&tab, request, params, reply),
         }
     }
@@ -286,7 +304,7 @@ impl<T: TabTransport> TabHub<T> {
         });
     }
 
-    fn touched(&self, person: Uuid) {
+    pub(super) fn touched(&self, person: Uuid) {
         let _ = self.options.notes.send(Note::Touched { person });
     }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use toolgrove_wire::{Edit, Raw};
 
 use super::names::{Named, relay_names};
-use super::table::{Tab, Table};
+use super::table::{Rest, Tab, Table};
 use super::tool::PageTool;
 use super::transport::TabKey;
 use super::{KEY_LISTING, meta};
@@ -64,6 +64,7 @@ pub(super) struct Target {
     pub(super) document: Option<String>,
     pub(super) tool: PageTool,
     pub(super) relay: bool,
+    pub(super) frozen: bool,
 }
 
 impl Table {
@@ -170,6 +171,7 @@ impl Table {
             document: tab.document.clone(),
             tool: tab.tool(tool)?.clone(),
             relay: self.is_relay(key),
+            frozen: tab.rest == Rest::Frozen,
         })
     }
 

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout_at};
-use toolgrove_wire::envelope::INVALID_REQUEST;
-use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
+use toolgrove_wire::{Abilities, Edit, Raw};
 use url::Url;
 use uuid::Uuid;
 
@@ -20,8 +19,8 @@ use super::table::BrowserKind;
 use super::tool::{failed, origin_of, with_untrusted};
 use super::transport::{Refusal, TabKey, TabRequest, TabTransport};
 use super::{SLUG, meta};
-use crate::event::{Ask, Event, Events, Question};
-use crate::{Error, task};
+use crate::Error;
+use crate::event::{Event, Events};
 
 /// How long a new tab may take to register its tool.
 const OPENING: Duration = Duration::from_secs(2);
@@ -47,15 +46,18 @@ pub struct TabCall<'a> {
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) key: TabKey,
-    domain: String,
-    events: Events,
-    abilities: Abilities,
+    pub(super) id: Uuid,
+    pub(super) person: Uuid,
+    pub(super) domain: String,
+    pub(super) tool: String,
+    pub(super) events: Events,
+    pub(super) abilities: Abilities,
     /// Rung when the clock is to start anew.
-    heard: Notify,
+    pub(super) heard: Notify,
     left: Notify,
     is_left: AtomicBool,
     /// Questions without an answer: the clock stands still.
-    asking: AtomicUsize,
+    pub(super) asking: AtomicUsize,
 }
 
 impl Running {
@@ -139,7 +141,10 @@ impl<T: TabTransport> TabHub<T> {
         let id = Uuid::new_v4();
         let running = Arc::new(Running {
             key: target.key.clone(),
+            id,
+            person: call.person,
             domain: target.domain.clone(),
+            tool: target.tool.name.clone(),
             events: call.events.clone(),
             abilities: call.abilities,
             heard: Notify::new(),
@@ -154,7 +159,11 @@ impl<T: TabTransport> TabHub<T> {
             args: call.args.clone(),
             document: target.document.clone(),
         };
-        let after = if target.relay { self.options.relay_timeout } else { self.options.timeout };
+        let after = self.patience(target);
+        call.events.went_to(target.key.tab, &target.domain);
+        if target.frozen && self.options.activate {
+            self.ask_browser(&target.key, TabRequest::Activate).await;
+        }
         let answer = self.transport.send_request(&target.key, id, request);
         tokio::pin!(answer);
         let mut end = Instant::now() + after;
@@ -174,7 +183,22 @@ impl<T: TabTransport> TabHub<T> {
         }
     }
 
-    /// Opens a tab for a tool that is only remembered, and waits until it is there.
+    /// How long a tool may be silent.
+    fn patience(&self, target: &Target) -> Duration {
+        let given = &self.options.timeouts;
+        let own = given.get(&format!("{}/{}", target.domain, target.tool.name));
+        let usual = if target.relay { self.options.relay_timeout } else { self.options.timeout };
+        own.or_else(|| given.get(&target.domain)).copied().unwrap_or(usual)
+    }
+
+    /// Has the browser do something with a tab. Says whether it did.
+    async fn ask_browser(&self, tab: &TabKey, request: TabRequest) -> bool {
+        let asked = self.transport.send_request(tab, Uuid::new_v4(), request);
+        matches!(tokio::time::timeout(OPENING, asked).await, Ok(Ok(_)))
+    }
+
+    /// Opens a tab for a tool that is only remembered, or loads one again that its browser has put out of memory, and
+    /// waits until the tool is there.
     async fn open(self: &Arc<Self>, call: &TabCall<'_>, origin: &str, tool: &str) -> Result<Target, Error> {
         let none = |reason| Error::TabNone { tool: call.name.to_owned(), reason };
         let url = self.read(call.person, |it| {
@@ -182,8 +206,13 @@ impl<T: TabTransport> TabHub<T> {
         });
         let Some(stored) = url else { return Err(none(None)) };
         let url = stored.unwrap_or_else(|| origin.to_owned());
-        let key =
-            self.open_tab(call.person, &url).await.map_err(|_| none(Some("the browser opened no tab")))?;
+        let discarded = self.read(call.person, |it| it.discarded(origin));
+        let key = match discarded {
+            Some(key) if self.ask_browser(&key, TabRequest::Reload).await => key,
+            _ => {
+                self.open_tab(call.person, &url).await.map_err(|_| none(Some("the browser opened no tab")))?
+            }
+        };
         let aim = Aim::Tab(key.clone());
         let mut wait = OPENING;
         for retry in 0..=RETRIES {
@@ -311,54 +340,6 @@ impl<T: TabTransport> TabHub<T> {
         }
     }
 
-    /// A page asks its person something: the question goes to the client of its running call.
-    pub(super) fn ask(
-        &self,
-        tab: &TabKey,
-        request: Option<Uuid>,
-        params: Raw,
-        reply: oneshot::Sender<Result<Raw, RpcError>>,
-    ) {
-        let running = if let Some(request) = request {
-            self.run_of(&tab.browser, request).filter(|it| it.key == *tab)
-        } else {
-            let running = lock(&self.running);
-            let mut of_tab = running.values().filter(|it| it.key == *tab);
-            of_tab.next().filter(|_| of_tab.next().is_none()).cloned()
-        };
-        let Some(running) = running else {
-            let _ = reply.send(Err(RpcError::new(INVALID_REQUEST, "no call is running in this tab")));
-            return;
-        };
-        let params = Edit::of(&params).remove("extensions").remove("_meta").done();
-        let params = if params.get("requestedSchema").is_some() {
-            params
-        } else {
-            let nothing = Raw::of(&json!({ "type": "object", "properties": {} }));
-            Edit::of(&params).set("requestedSchema", nothing).done()
-        };
-        if !Question::Elicit.fits(&params, running.abilities) {
-            let _ = reply.send(Ok(cancelled()));
-            return;
-        }
-        let (answer, answered) = oneshot::channel();
-        running.asking.fetch_add(1, Ordering::Relaxed);
-        running.heard.notify_one();
-        running.events.send(Event::Ask(Ask {
-            question: Question::Elicit,
-            params,
-            key: None,
-            server: running.domain.clone(),
-            reply: answer,
-        }));
-        task::spawn("tab-answer", async move {
-            let answer = answered.await.unwrap_or_else(|_| Ok(cancelled()));
-            running.asking.fetch_sub(1, Ordering::Relaxed);
-            running.heard.notify_one();
-            let _ = reply.send(answer);
-        });
-    }
-
     /// The call a browser speaks of, if it was that browser that was asked.
     pub(super) fn run_of(&self, browser: &str, request: Uuid) -> Option<Arc<Running>> {
         lock(&self.running).get(&request).filter(|it| *it.key.browser == *browser).cloned()
@@ -403,6 +384,7 @@ struct Registered<'a, T> {
 impl<T> Drop for Registered<'_, T> {
     fn drop(&mut self) {
         lock(&self.hub.running).remove(&self.id);
+        lock(&self.hub.waiting).retain(|_, it| it.call != self.id);
     }
 }
 
@@ -445,8 +427,4 @@ fn check_url(url: &str) -> Result<(), Error> {
         }
         Err(_) => Err(Error::Request(format!("only http: and https: URLs can be opened, got `{url}`"))),
     }
-}
-
-fn cancelled() -> Raw {
-    Raw::of(&json!({ "action": "cancel" }))
 }

@@ -59,6 +59,7 @@ pub(super) struct Tab {
     pub(super) window: Option<i64>,
     pub(super) active: bool,
     pub(super) incognito: bool,
+    pub(super) rest: Rest,
     /// Empty while its page is loading, gone, or has nothing to offer.
     pub(super) tools: Vec<PageTool>,
     pub(super) asks: bool,
@@ -69,6 +70,26 @@ pub(super) struct Tab {
     pub(super) relay_tab: Option<String>,
     /// An origin its page only says it has.
     pub(super) claims: Option<String>,
+}
+
+/// What a browser has done with a page that nobody looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    Awake,
+    /// It is stopped, and runs again in front.
+    Frozen,
+    /// It is out of memory, and has to be loaded again.
+    Discarded,
+}
+
+impl Rest {
+    fn of(facts: &TabFacts) -> Self {
+        match facts {
+            TabFacts { discarded: true, .. } => Self::Discarded,
+            TabFacts { frozen: true, .. } => Self::Frozen,
+            _ => Self::Awake,
+        }
+    }
 }
 
 impl Tab {
@@ -179,6 +200,7 @@ impl Table {
         for fact in facts {
             let Some(tab) = self.tabs.get_mut(&TabKey::new(browser, fact.tab_id)) else { continue };
             (tab.active, tab.window) = (fact.active, fact.window_id);
+            tab.rest = Rest::of(fact);
             if fact.title.is_some() {
                 tab.title.clone_from(&fact.title);
             }
@@ -219,6 +241,7 @@ impl Table {
             window,
             active,
             incognito,
+            rest: Rest::Awake,
             tools,
             asks,
             last_updated: now,
@@ -301,6 +324,7 @@ impl Table {
                 document: None,
                 window: None,
                 incognito: false,
+                rest: Rest::Awake,
                 tools: Vec::new(),
                 asks: false,
                 relay_tab: None,
@@ -449,6 +473,16 @@ impl Table {
                     || newest.get(&(tab.origin.as_str(), tab.source.as_str())) != Some(key));
             !tab.tools.is_empty() && !is_twin
         })
+    }
+
+    /// A tab of an origin whose page its browser has put out of memory.
+    pub(super) fn discarded(&self, origin: &str) -> Option<TabKey> {
+        let is_connected = |key: &TabKey| self.browsers.get(&key.browser).is_some_and(|it| it.connected);
+        let mut there = self
+            .tabs
+            .iter()
+            .filter(|(key, tab)| tab.rest == Rest::Discarded && tab.origin == origin && is_connected(key));
+        there.next().map(|it| it.0.clone())
     }
 
     pub(super) fn is_relay(&self, key: &TabKey) -> bool {

@@ -110,6 +110,11 @@ pub enum TabEvent {
         request: Uuid,
         params: Raw,
     },
+    /// A request is answered. It goes the way of everything else, so that nothing that was said before it comes after.
+    Answered {
+        to: oneshot::Sender<Result<Raw, Refusal>>,
+        answer: Result<Raw, Refusal>,
+    },
     /// A page asks in the middle of a call.
     Asked {
         tab: TabKey,

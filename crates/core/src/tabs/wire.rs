@@ -1,14 +1,19 @@
 //! The messages between extension and hub, `toolgrove.tabs.v1`: one JSON-RPC message per text frame.
 //!
-//! These types are the one source: the extension's TypeScript and the JSON Schema are written from them. Members we do
-//! not know are ignored.
+//! These types are the one source: the extension's TypeScript and the JSON Schema are written from them, in
+//! `written.rs`. Members we do not know are ignored.
+
+mod written;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use toolgrove_wire::Raw;
 use ts_rs::TS;
+
+pub use written::{json_schema, typescript};
 
 /// The WebSocket subprotocol, and the version of what is said over it.
 pub const SUBPROTOCOL: &str = "toolgrove.tabs.v1";
@@ -24,9 +29,9 @@ pub struct Tool {
     #[ts(optional)]
     pub description: Option<String>,
     #[ts(type = "Record<string, unknown>")]
-    pub input_schema: serde_json::Map<String, serde_json::Value>,
+    pub input_schema: serde_json::Map<String, Value>,
     #[ts(optional, type = "Record<string, unknown>")]
-    pub annotations: Option<serde_json::Map<String, serde_json::Value>>,
+    pub annotations: Option<serde_json::Map<String, Value>>,
 }
 
 /// Where a tool of a page was found.
@@ -83,6 +88,7 @@ pub struct Welcome {
 /// A tab as `browser/tabs` reports it; address and title only where the site is shared.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "the browser has a word for each")]
 pub struct TabFacts {
     pub tab_id: i64,
     #[serde(default)]
@@ -94,6 +100,10 @@ pub struct TabFacts {
     pub incognito: bool,
     #[serde(default)]
     pub discarded: bool,
+    /// The browser has stopped its page.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[ts(as = "Option<bool>", optional)]
+    pub frozen: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub url: Option<String>,
@@ -147,6 +157,7 @@ pub struct ToolList {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TabPlace {
+    #[ts(as = "Option<i64>", optional)]
     pub tab_id: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
@@ -199,7 +210,7 @@ pub struct Elicit {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "Record<string, unknown>")]
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub requested_schema: Option<Raw>,
     #[serde(default)]
     pub extensions: TabPlace,
@@ -211,7 +222,7 @@ pub struct Confirmation {
     pub action: ConfirmAction,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "Record<string, unknown>")]
-    pub content: Option<serde_json::Map<String, serde_json::Value>>,
+    pub content: Option<serde_json::Map<String, Value>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS, JsonSchema)]
@@ -228,7 +239,7 @@ pub enum ConfirmAction {
 pub struct Execute {
     pub tool_name: String,
     #[ts(type = "Record<string, unknown>")]
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[schemars(with = "serde_json::Map<String, Value>")]
     pub args: Raw,
     pub extensions: TabPlace,
 }
@@ -238,8 +249,18 @@ pub struct Execute {
 pub struct Executed {
     pub success: bool,
     #[ts(type = "Record<string, unknown> | string")]
-    #[schemars(with = "serde_json::Value")]
+    #[schemars(with = "Value")]
     pub payload: Raw,
+}
+
+/// Why a request was not fulfilled.
+#[derive(Debug, Clone, Serialize, Deserialize, TS, JsonSchema)]
+pub struct Problem {
+    pub code: i64,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "Record<string, unknown>")]
+    pub data: Option<serde_json::Map<String, Value>>,
 }
 
 /// `browser/openTab`.
@@ -347,64 +368,4 @@ impl ToHub {
         };
         Some(read.map_err(|error| error.to_string()))
     }
-}
-
-/// Every type as TypeScript, for the extension.
-pub fn typescript() -> String {
-    let config = ts_rs::Config::new().with_large_int("number");
-    let mut text = String::from("// Written by `cargo xtask types`; do not edit.\n");
-    macro_rules! write {
-        ($($type:ty),* $(,)?) => {$(
-            text.push('\n');
-            text.push_str(&<$type as TS>::docs().unwrap_or_default());
-            text.push_str("export ");
-            text.push_str(&<$type as TS>::decl(&config));
-            text.push('\n');
-        )*};
-    }
-    write![
-        Tool,
-        Source,
-        Challenge,
-        Hello,
-        Welcome,
-        TabFacts,
-        AllTabs,
-        PageFacts,
-        ToolList,
-        TabPlace,
-        TabNews,
-        ToolStarted,
-        Progress,
-        Elicit,
-        ConfirmAction,
-        Confirmation,
-        Execute,
-        Executed,
-        OpenTab,
-        OneTab,
-        Cancelled,
-        Ping,
-        ToHub,
-        FromHub,
-    ];
-    text
-}
-
-/// The messages of both directions as one JSON Schema.
-pub fn json_schema() -> serde_json::Value {
-    let mut generator = schemars::SchemaGenerator::default();
-    let directions = [
-        ("toHub", generator.subschema_for::<ToHub>()),
-        ("fromHub", generator.subschema_for::<FromHub>()),
-        ("executed", generator.subschema_for::<Executed>()),
-        ("confirmation", generator.subschema_for::<Confirmation>()),
-    ];
-    let any: Vec<_> = directions.iter().map(|it| it.1.clone()).collect();
-    serde_json::json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": SUBPROTOCOL,
-        "anyOf": any,
-        "$defs": generator.take_definitions(true),
-    })
 }

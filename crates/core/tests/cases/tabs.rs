@@ -1,7 +1,7 @@
 //! `tabs_hub.json` and `tabs_wire.json`, as far as no door is needed: the tab hub on a transport without a browser,
 //! under a clock that is told what time it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -116,6 +116,8 @@ impl World {
         let options = TabOptions {
             timeout: Duration::from_secs(10),
             relay_timeout: Duration::from_millis(50),
+            timeouts: HashMap::default(),
+            activate: true,
             allowed,
             now,
             reports: report,

@@ -8,7 +8,7 @@ use axum::extract::{Path, Query, State};
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use toolgrove_core::call::Caller;
-use toolgrove_core::{CallEnd, CallRecord, Error};
+use toolgrove_core::{CallEnd, CallRecord, Error, TabOfCall};
 use toolgrove_store::CallFilter;
 use ts_rs::TS;
 use uuid::Uuid;
@@ -45,6 +45,8 @@ pub struct Call {
     pub bytes: u64,
     /// What the client calls itself.
     pub client: Option<String>,
+    /// The browser tab it went to.
+    pub tab: Option<TabOfCall>,
 }
 
 impl Call {
@@ -70,6 +72,7 @@ impl Call {
             error_code: record.error_code.clone(),
             bytes: record.bytes,
             client: record.client.as_deref().map(Into::into),
+            tab: record.timeline.tab.clone(),
         }
     }
 }

@@ -23,7 +23,14 @@ const RETRY: &[u8] = b"retry: 1000\n\n";
 
 pub async fn stream(State(app): State<Arc<App>>, Extension(caller): Extension<Arc<Caller>>) -> Response {
     let greeting = stream::once(async { Bytes::from_static(RETRY) });
-    let news = stream::unfold(app.live.listen(caller), |mut listener| async move {
+    let person = caller.person;
+    let listener = app.live.listen(caller);
+    // Whoever comes while a page asks hears of it, too.
+    match app.tabs.hub.questions(person).len() {
+        0 => {}
+        questions => app.live.tell_tabs(person, questions),
+    }
+    let news = stream::unfold(listener, |mut listener| async move {
         let piece = match timeout(KEEP_ALIVE, listener.next()).await {
             Ok(Heard::Frame(frame)) => frame,
             Ok(Heard::Lag) => sse::write(Some("lag"), None, br#"{"type":"lag"}"#),

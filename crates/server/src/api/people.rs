@@ -200,6 +200,7 @@ pub async fn remove(
     let ways_in = app.ways_in(row.id).await?;
     app.store.remove_person(row.id).await?;
     app.end(&ways_in);
+    app.close_browsers(row.id);
     for instance in instances {
         app.hub.remove(instance.id).await;
     }

@@ -3,16 +3,21 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::{Extension, Json};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use toolgrove_core::Error;
 use toolgrove_core::call::Caller;
+use toolgrove_core::tabs::wire::Confirmation;
 use toolgrove_core::tabs::{BrowserKind, Table};
 use toolgrove_store::TabLogRow;
+use toolgrove_wire::Raw;
 use ts_rs::TS;
+use uuid::Uuid;
 
+use super::body;
 use crate::App;
 use crate::problem::Answer;
 use crate::tabs::{CODE_LIFE, EXTENSION};
@@ -90,9 +95,24 @@ pub struct Pairing {
     pub code: String,
     /// What to paste into the extension: the hub's address and the code.
     pub paste: String,
-    /// A page of the extension that pairs by itself, for a browser on this machine.
-    pub link: Option<String>,
+    /// A page of the extension that pairs with one click.
+    pub link: String,
     pub seconds: u64,
+}
+
+/// What a page asks in the middle of a call whose client cannot be asked.
+#[derive(Debug, Serialize, TS)]
+pub struct TabQuestion {
+    pub id: Uuid,
+    pub domain: String,
+    /// The page's own name of the tool that asks.
+    pub tool: String,
+    pub message: String,
+    /// A JSON Schema of the answer.
+    #[ts(type = "unknown")]
+    pub schema: Raw,
+    /// Unix milliseconds.
+    pub asked_at: i64,
 }
 
 /// One line of the tab log.
@@ -198,9 +218,11 @@ pub async fn pair(
     let code = app.tabs.invite(caller.person);
     let base = app.gate.base();
     let here = base.strip_prefix("http://127.0.0.1:");
+    let hub: String = url::form_urlencoded::byte_serialize(base.as_bytes()).collect();
+    let place = here.map_or_else(|| format!("hub={hub}"), |port| format!("port={port}"));
     let pairing = Pairing {
         paste: format!("{}#{code}", here.map_or_else(|| base.to_owned(), |port| format!("127.0.0.1:{port}"))),
-        link: here.map(|port| format!("chrome-extension://{EXTENSION}/pair.html?port={port}&code={code}")),
+        link: format!("chrome-extension://{EXTENSION}/pair.html?{place}&code={code}"),
         seconds: CODE_LIFE.as_secs(),
         code,
     };
@@ -266,6 +288,40 @@ pub async fn log(
     may_use(&app, &caller)?;
     let lines = app.store.tab_log(caller.person, few.limit.unwrap_or(100).clamp(1, 1000)).await?;
     Ok(Json(lines.into_iter().map(TabLogLine::from).collect()))
+}
+
+/// What waits for the person's answer, the oldest first.
+pub async fn questions(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+) -> Answer<Json<Vec<TabQuestion>>> {
+    may_use(&app, &caller)?;
+    let all = app.tabs.hub.questions(caller.person).into_iter().map(|it| TabQuestion {
+        id: it.id,
+        domain: it.domain,
+        tool: it.tool,
+        message: it.message,
+        schema: it.schema,
+        asked_at: it.asked_at,
+    });
+    Ok(Json(all.collect()))
+}
+
+/// Answers a page. Only a person can: a token would answer itself.
+pub async fn answer(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    Path(id): Path<String>,
+    bytes: Bytes,
+) -> Answer<StatusCode> {
+    caller.require_person()?;
+    let answer: Confirmation = body(&bytes)?;
+    let is_taken =
+        Uuid::parse_str(&id).is_ok_and(|id| app.tabs.hub.answer(caller.person, id, Raw::of(&answer)));
+    if !is_taken {
+        return Err(Error::NotFound(format!("question {id}")).into());
+    }
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// For a caller with grants, tabs that were not granted do not exist.

@@ -49,6 +49,7 @@ const REMEMBERED: fn(&World) -> Vec<String> = |_| vec![format!("website_tool_{MA
 const BUD: fn(&World) -> Vec<String> = |it| vec![it.bud.to_string()];
 const CHAT: fn(&World) -> Vec<String> = |it| vec![it.chat.to_string()];
 const PLAN: fn(&World) -> Vec<String> = |it| vec![it.plan.to_string()];
+const QUESTION: fn(&World) -> Vec<String> = |it| vec![it.question.to_string()];
 const BROWSER: fn(&World) -> Vec<String> = |it| vec![it.browser.to_string()];
 
 #[rustfmt::skip]
@@ -90,6 +91,8 @@ const ROWS: &[Row] = &[
     Row("get", "/tabs", "", Door),
     Row("get", "/api/tabs", "", Own),
     Row("get", "/api/tabs/log", "", Own),
+    Row("get", "/api/tabs/questions", "", Own),
+    Row("post", "/api/tabs/questions/{id}", r#"{"action":"accept"}"#, Theirs(QUESTION)),
     Row("post", "/api/tabs/pair", "", People),
     Row("delete", "/api/tabs/browsers/{id}", "", Theirs(PAIRED)),
     Row("post", "/api/tabs/tools/{id}", "", Theirs(TAB_TOOL)),

@@ -18,7 +18,7 @@ use toolgrove_core::call::{Caller, Role, View};
 use toolgrove_core::hub::{Hub, Log};
 use toolgrove_core::instance::{HttpReach, Transport};
 use toolgrove_core::net::Guard;
-use toolgrove_core::tabs::{BrowserKind, Registration, TabKey};
+use toolgrove_core::tabs::{BrowserKind, Registration, TabKey, TabQuestion};
 use toolgrove_core::{CallEnd, CallRecord, Config, Secret};
 use toolgrove_store::{
     Arrived, AuthConfigRow, BudRow, BundleRow, ChatRow, ClientRow, ConnectionRow, Entry, Given, InstanceRow,
@@ -57,6 +57,8 @@ pub(super) struct World {
     pub(super) bud: Uuid,
     pub(super) chat: Uuid,
     pub(super) plan: Uuid,
+    /// Of a page, to the owner.
+    pub(super) question: Uuid,
     pub(super) call: Uuid,
     pub(super) session: String,
     pub(super) session_of_one: String,
@@ -169,7 +171,7 @@ impl World {
         let config = AuthConfigRow::new(server, "header", MARK, json!([{ "in": "header", "key": MARK }]));
         store.add_auth_config(&config).await.unwrap();
         let (auth_config, (connection, code)) = (config.id, let_in(store, owner).await);
-        browse(&app, owner).await;
+        let question = browse(&app, owner).await;
         let caller = Arc::new(Caller::person(owner, Role::Member, app.config.names));
         let open = |view| app.sessions.open(&caller, view, Version::LATEST, Abilities::NONE, None).id.clone();
         let (session, session_of_one) = (open(View::All), open(View::One { slug: MARK.into() }));
@@ -189,6 +191,7 @@ impl World {
             connection,
             code,
             browser,
+            question,
             call: record(&app, owner, instance).await,
             session,
             session_of_one,
@@ -262,8 +265,8 @@ async fn think(app: &Arc<App>, owner: Uuid, workspace: Uuid) -> (Uuid, Uuid, Uui
     (bud.id, chat.id, plan.id)
 }
 
-/// A browser of the owner's with a tab, whose tool is remembered.
-async fn browse(app: &Arc<App>, owner: Uuid) {
+/// A browser of the owner's with a tab, whose tool is remembered and whose page asks something.
+async fn browse(app: &Arc<App>, owner: Uuid) -> Uuid {
     let profile = format!("{MARK}-profile");
     app.store.put_pairing(&profile, owner, &Secret::new(MARK), MARK).await.unwrap();
     app.give_builtins().await.unwrap();
@@ -278,6 +281,17 @@ async fn browse(app: &Arc<App>, owner: Uuid) {
         table.connect(&profile.as_str().into(), BrowserKind::Extension, MARK, now());
         table.register(&TabKey { browser: profile.into(), tab: 1 }, registration, now());
     });
+    let question = TabQuestion {
+        id: Uuid::now_v7(),
+        domain: format!("{MARK}.com"),
+        tool: "getCart".into(),
+        message: MARK.into(),
+        schema: Raw::empty_object(),
+        asked_at: now(),
+    };
+    let id = question.id;
+    app.tabs.hub.put(owner, Uuid::now_v7(), question, tokio::sync::oneshot::channel().0);
+    id
 }
 
 /// A private server of the owner with an instance and a tool.

@@ -1,6 +1,6 @@
 //! The call log: nothing lost by a clean shutdown, newest first, one's own only.
 
-use toolgrove_core::timeline::Tick;
+use toolgrove_core::timeline::{TabOfCall, Tick};
 use toolgrove_core::{CallEnd, CallRecord, Timeline};
 use uuid::Uuid;
 
@@ -101,6 +101,7 @@ async fn a_row_comes_back_as_it_was_recorded(place: Place) {
             queued: Some(5),
             linked: Some(40),
             ticks: vec![Tick { at: 50, progress: Some(0.5), total: None }],
+            tab: Some(TabOfCall { id: 7, domain: "example.com".into() }),
         },
         ..record(Uuid::now_v7(), "mcp__w__rain")
     };

@@ -15,7 +15,8 @@ use crate::paths::Paths;
 use crate::printer::{Mark, Printer, Reader};
 
 const LOOK: Duration = Duration::from_millis(500);
-const HEAD: [&str; 6] = ["TIME", "TOOL", "DOOR", "TOOK", "ENDED", "WHY"];
+/// The last column is there when a call has gone to a browser tab.
+const HEAD: [&str; 7] = ["TIME", "TOOL", "DOOR", "TOOK", "ENDED", "WHY", "TAB"];
 
 pub(crate) async fn run(args: Logs, paths: &Paths, printer: &Printer) -> Result<Exit, Failure> {
     Api::with(paths, async |api| {
@@ -79,8 +80,12 @@ async fn fetch(api: &Api, args: &Logs, limit: u32) -> Result<Vec<Value>, Failure
 
 /// Oldest first, so that the newest stands where the eye is.
 fn print(printer: &Printer, calls: &[Value]) {
-    let rows: Vec<_> = calls.iter().rev().map(row).collect();
-    printer.marked_table(&HEAD, &rows);
+    let mut rows: Vec<_> = calls.iter().rev().map(row).collect();
+    let columns = if calls.iter().any(|it| it["tab"].is_object()) { HEAD.len() } else { HEAD.len() - 1 };
+    for (_, cells) in &mut rows {
+        cells.truncate(columns);
+    }
+    printer.marked_table(&HEAD[..columns], &rows);
 }
 
 fn follow_print(printer: &Printer, calls: Vec<Value>, head: &[&str]) {
@@ -89,7 +94,7 @@ fn follow_print(printer: &Printer, calls: Vec<Value>, head: &[&str]) {
     }
     if head.is_empty() {
         for (mark, cells) in calls.iter().rev().map(row) {
-            printer.marked(mark, &cells[0], 0, &cells[1..].join("  "));
+            printer.marked(mark, &cells[0], 0, cells[1..].join("  ").trim_end());
         }
     } else {
         print(printer, &calls);
@@ -111,8 +116,14 @@ fn row(call: &Value) -> (Mark, Vec<String>) {
         took(call["ms"].as_f64().unwrap_or_default()),
         outcome.replace('_', " "),
         text(call, "error_code"),
+        tab(&call["tab"]),
     ];
     (mark, cells)
+}
+
+/// `example.com (12)`: the site, and the browser's own number of the tab.
+fn tab(tab: &Value) -> String {
+    if tab.is_object() { format!("{} ({})", text(tab, "domain"), tab["id"]) } else { String::new() }
 }
 
 /// Today only the time, else also the day.

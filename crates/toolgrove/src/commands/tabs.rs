@@ -159,9 +159,7 @@ async fn pair(api: &Api, printer: &Printer) -> Result<Exit, Failure> {
     let pairing = answer.value()?;
     printer.line("Paste this into the popup of the extension:");
     printer.line(text(&pairing, "paste"));
-    if let Some(link) = pairing["link"].as_str() {
-        printer.line(format_args!("\nor open this address in a browser on this machine:\n{link}"));
-    }
+    printer.line(format_args!("\nor open this address in the browser:\n{}", text(&pairing, "link")));
     printer.note(format_args!("it works once, within {} s", pairing["seconds"]));
     Ok(Exit::Done)
 }

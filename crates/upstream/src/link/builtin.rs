@@ -91,7 +91,7 @@ impl Builtin {
 impl Part {
     fn tools(&self) -> Vec<Raw> {
         match self {
-            Self::Tabs(own) => own.tabs.list(own.person).iter().map(Entry::listed).collect(),
+            Self::Tabs(own) => own.tabs.hand_out(own.person).iter().map(Entry::listed).collect(),
             Self::Bud { bud, .. } => {
                 bud.preset.methods().iter().map(BudMethod::listed).map(|it| Raw::of(&it)).collect()
             }

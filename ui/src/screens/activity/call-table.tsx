@@ -122,6 +122,11 @@ const CallRow = memo(function CallRow({ call, index, slug, now, filter }: RowPro
         >
           <Foreign text={call.tool} plain />
         </a>
+        {call.tab && (
+          <span className="ml-2 text-muted text-xs">
+            <Foreign text={call.tab.domain} plain />, tab {call.tab.id}
+          </span>
+        )}
         {slug === "" && call.instance_id !== null && <span className="ml-2 text-muted text-xs">removed</span>}
       </td>
       <td className="hidden truncate pr-3 text-muted @3xl:table-cell">

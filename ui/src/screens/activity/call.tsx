@@ -82,6 +82,11 @@ function Body({ call }: { call: CallDetail }) {
           {call.error_code && <Badge tone="bad">{call.error_code}</Badge>}
           <Badge>{call.method}</Badge>
           <Badge>{call.door}</Badge>
+          {call.tab && (
+            <Badge>
+              <Foreign text={call.tab.domain} plain />, tab {call.tab.id}
+            </Badge>
+          )}
           <Badge>{bytes(call.bytes)}</Badge>
           {call.depth > 0 && <Badge>depth {call.depth}</Badge>}
         </span>

@@ -10,6 +10,7 @@ import { ProblemView } from "@/parts/problem";
 import { Button } from "@/ui/button";
 import { Switch } from "@/ui/switch";
 import { Accounts } from "./accounts";
+import { BrowserTabs } from "./browser-tabs";
 import { Browsers } from "./browsers";
 import { ConnectedClients } from "./clients";
 import { Password } from "./password";
@@ -33,6 +34,7 @@ export function SettingsScreen() {
         <Shortcuts />
         <Tokens />
         <Accounts />
+        <BrowserTabs />
         {isTeam && (
           <>
             <ConnectedClients />

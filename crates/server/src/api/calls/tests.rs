@@ -36,7 +36,8 @@ fn check(ms: f64, timeline: Timeline, expected: &[(PartName, f64, f64)]) {
 #[test]
 fn a_call_is_cut_where_it_was_checked_and_where_its_link_was_there() {
     use PartName::{Link, Policy, Queue, Server};
-    let whole = Timeline { checked: Some(500), queued: Some(1000), linked: Some(4500), ticks: Vec::new() };
+    let whole =
+        Timeline { checked: Some(500), queued: Some(1000), linked: Some(4500), ..Timeline::default() };
     check(
         10.0,
         whole.clone(),
@@ -59,7 +60,7 @@ fn a_call_that_ended_early_has_no_later_parts() {
 
 #[test]
 fn parts_never_leave_the_call() {
-    let odd = Timeline { checked: Some(9000), queued: Some(9000), linked: Some(1), ticks: Vec::new() };
+    let odd = Timeline { checked: Some(9000), queued: Some(9000), linked: Some(1), ..Timeline::default() };
     for part in parts(&record(3.0, odd)) {
         assert!(part.start_ms >= 0.0 && part.start_ms + part.ms <= 3.0, "{part:?}");
     }
