@@ -133,6 +133,8 @@ struct Rounds {
     /// What earlier rounds have reported; a server that begins anew is heard again once it is past that.
     floor: Option<f64>,
     clock: Clock,
+    /// Who waits for the call to be let through.
+    checked: Option<oneshot::Sender<()>>,
 }
 
 /// Whether the caller has asked to be told how far a call is.
@@ -191,7 +193,23 @@ impl Events {
 
     /// The call may go to its server.
     pub fn checked(&self) {
-        self.rounds().clock.checked();
+        let mut rounds = self.rounds();
+        rounds.clock.checked();
+        if let Some(waiting) = rounds.checked.take() {
+            let _ = waiting.send(());
+        }
+    }
+
+    /// Tells when the call may go to its server; never, if it may not.
+    pub fn when_checked(&self) -> oneshot::Receiver<()> {
+        let (tx, rx) = oneshot::channel();
+        self.rounds().checked = Some(tx);
+        rx
+    }
+
+    /// A model has read and written this much for the call.
+    pub fn used(&self, input: u64, output: u64) {
+        self.rounds().clock.used(input, output);
     }
 
     /// A link is there for it, after waiting this long for its turn.

@@ -161,9 +161,7 @@ fn circle(waits: &[Vec<usize>]) -> Option<Vec<usize>> {
 /// Everything between `{{` and `}}` in the texts of a value.
 fn references(value: &Value) -> Vec<String> {
     match value {
-        Value::String(text) => {
-            pieces(text).filter_map(|it| it.err()).map(|it| it.trim().to_owned()).collect()
-        }
+        Value::String(text) => pieces(text).filter_map(Result::err).map(|it| it.trim().to_owned()).collect(),
         Value::Array(items) => items.iter().flat_map(references).collect(),
         Value::Object(members) => members.values().flat_map(references).collect(),
         _ => Vec::new(),
@@ -191,6 +189,7 @@ fn pieces(text: &str) -> impl Iterator<Item = Result<&str, &str>> {
 }
 
 /// Puts what other nodes gave in the place of references. One that stands alone keeps its JSON type.
+#[allow(clippy::implicit_hasher, reason = "nobody brings another")]
 pub fn filled(value: &Value, given: &HashMap<&str, &Given>) -> Result<Value, Error> {
     Ok(match value {
         Value::String(text) => {

@@ -27,6 +27,15 @@ pub struct Timeline {
     /// The browser tab it went to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tab: Option<TabOfCall>,
+    /// What models have read and written for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    pub input: u64,
+    pub output: u64,
 }
 
 /// Where in a browser a call has run.
@@ -87,6 +96,12 @@ impl Clock {
             });
         }
         ticks.push(Tick { at, progress, total });
+    }
+
+    pub(crate) fn used(&mut self, input: u64, output: u64) {
+        let tokens = self.timeline.tokens.get_or_insert_default();
+        tokens.input += input;
+        tokens.output += output;
     }
 
     pub(crate) fn take(&mut self) -> Timeline {

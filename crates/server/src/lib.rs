@@ -7,15 +7,18 @@ mod auth;
 pub mod authority;
 mod buds;
 pub mod bundles;
+pub mod chat;
 pub mod connect;
 pub mod live;
 pub mod mcp;
 mod memory;
+pub mod own;
 mod page;
 mod plain;
 mod problem;
 pub mod registry;
 pub mod tabs;
+pub mod talk;
 pub mod types;
 mod ui;
 mod workspace;
@@ -64,6 +67,10 @@ pub struct App {
     pub icons: api::icons::Icons,
     /// Where bundles are kept.
     pub bundles: bundles::Bundles,
+    /// The way to models.
+    pub models: talk::Models,
+    /// Answers of chats that are on their way.
+    pub turns: chat::Turns,
     /// How the hub introduces itself.
     pub server_info: Raw,
     pub metrics: PrometheusHandle,
@@ -158,8 +165,18 @@ pub fn app(state: Arc<App>) -> Router {
         .route("/api/buds/{id}", get(api::buds::one).patch(api::buds::change).delete(api::buds::remove))
         .route("/api/chats", get(api::chats::list).post(api::chats::add))
         .route("/api/chats/{id}", get(api::chats::one).patch(api::chats::change).delete(api::chats::remove))
+        .route("/api/chats/{id}/messages", post(api::turns::send))
+        .route("/api/chats/{id}/stream", get(api::turns::stream))
+        .route("/api/chats/{id}/stop", post(api::turns::stop))
+        .route("/api/chats/{id}/tools", get(api::turns::tools))
+        .route("/api/chats/{id}/asks/{ask}", post(api::turns::answer))
         .route("/api/plans", get(api::plans::list).post(api::plans::add))
         .route("/api/plans/{id}", get(api::plans::one).patch(api::plans::change).delete(api::plans::remove))
+        .route("/api/plans/{id}/run", post(api::plans::run::run))
+        .route("/bud-run", post(api::invoke::bud_run))
+        .route("/api/mcp/invoke", post(api::invoke::invoke))
+        .route("/api/mcp/convert", post(api::convert::convert))
+        .route("/api/mcp/results/{id}", get(api::turns::result))
         .route("/api/bundles", get(api::bundles::list).post(api::bundles::install))
         .route("/api/bundles/preview", post(api::bundles::preview))
         .route("/api/bundles/search", get(api::bundles::search))

@@ -280,7 +280,7 @@ async fn follow(app: Arc<App>) {
 
 /// Notices what people change. What only calls a tool changes nothing.
 pub(crate) async fn notice(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
-    const CALLS: [&str; 3] = ["/api/mcp/call", "/api/mcp/xml", "/api/mcp/invoke"];
+    const CALLS: [&str; 4] = ["/api/mcp/call", "/api/mcp/xml", "/api/mcp/invoke", "/bud-run"];
     let path = request.uri().path();
     let is_write = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
         && !path.starts_with("/mcp")

@@ -64,6 +64,14 @@ pub(crate) enum Command {
     Call(Call),
     /// Print the `## MCP Tools` section of a system prompt
     Prompt(Prompt),
+    /// Read function schemas of other systems as the methods of a server
+    Convert(Convert),
+    /// Model presets that act as servers
+    #[command(subcommand)]
+    Bud(Bud),
+    /// Graphs of calls
+    #[command(subcommand)]
+    Plan(Plan),
     /// Show what was called, or what a server wrote to stderr
     Logs(Logs),
     /// Find out what is wrong, and say what to do
@@ -501,6 +509,43 @@ pub(crate) struct Prompt {
     /// The form of the names
     #[arg(long, value_enum)]
     pub(crate) names: Option<Names>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Convert {
+    /// A JSON file with functions, or `-` for stdin
+    pub(crate) file: String,
+    /// What to call the server
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Keep it as a bud
+    #[arg(long)]
+    pub(crate) save: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bud {
+    /// List every bud
+    List,
+    /// Ask a bud, by its first method
+    Run {
+        /// Its name, id or `bud://` address
+        bud: String,
+        /// What to say, or all arguments as one JSON object
+        #[arg(required = true)]
+        message: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Plan {
+    /// List every plan
+    List,
+    /// Run a plan and show how its nodes end
+    Run {
+        /// Its name or id
+        plan: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,8 +1,10 @@
 //! One verb, one file, one function that ends in an exit status.
 
+mod bud;
 mod bundle;
 mod call;
 mod connect;
+mod convert;
 mod docs;
 mod doctor;
 mod export;
@@ -12,6 +14,7 @@ mod key;
 mod login;
 mod logs;
 mod pins;
+mod plan;
 mod prompt;
 mod serve;
 mod server;
@@ -48,6 +51,9 @@ pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> R
         Command::Tools(args) => tools::run(args, paths, printer).await,
         Command::Call(args) => call::run(args, paths, printer).await,
         Command::Prompt(args) => prompt::run(args, paths, printer).await,
+        Command::Convert(args) => convert::run(args, paths, printer).await,
+        Command::Bud(args) => bud::run(args, paths, printer).await,
+        Command::Plan(args) => plan::run(args, paths, printer).await,
         Command::Logs(args) => logs::run(args, paths, printer).await,
         Command::Doctor(args) => doctor::run(args, paths, printer).await,
         Command::Completions(args) => {

@@ -22,7 +22,7 @@ use toolgrove_server::live::{self, Live};
 use toolgrove_server::tabs::Door;
 use toolgrove_server::{App, Gate, Memory};
 use toolgrove_store::{SecretBox, Store};
-use toolgrove_upstream::{IDLE, Pool, PoolOptions, ShepherdCommand};
+use toolgrove_upstream::{IDLE, OwnCalls, Pool, PoolOptions, ShepherdCommand};
 use toolgrove_wire::modern::Implementation;
 use toolgrove_wire::{Raw, Seal};
 
@@ -106,6 +106,8 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         guard: Guard::of(&config),
     });
     pool.keep_tabs(tabs.hub.clone());
+    let (own, own_calls) = OwnCalls::channel();
+    pool.hand_own_to(own);
     let live = Arc::<Live>::default();
     let memory = Memory::start(&store, live.clone());
     let hub = Arc::new(Hub::new(pool, memory, now, config.capabilities));
@@ -118,6 +120,8 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         tabs,
         sessions: toolgrove_server::mcp::session::Sessions::default(),
         streams: toolgrove_server::mcp::sse::Streams::default(),
+        models: toolgrove_server::talk::Models::default(),
+        turns: toolgrove_server::chat::Turns::default(),
         lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),
         live,
         shelf: toolgrove_server::api::registry::Shelf::default(),
@@ -133,6 +137,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     app.load().await?;
     app.start_tabs().await?;
     live::start(&app);
+    toolgrove_server::own::start(&app, own_calls);
     declared::sync(&app, paths, &app.config.servers).await?;
     declared::sync_buds(&app).await?;
     Ok(Started { app, lock })

@@ -15,6 +15,9 @@ pub use provider::{Provider, Refused};
 use serde_json::Value;
 use toolgrove_wire::sse::Event;
 
+/// More than any model says in one turn.
+const MOST_SAID: usize = 512 * 1024;
+
 /// How a provider is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
@@ -132,6 +135,8 @@ pub enum Broken {
     Format(String),
     #[error("the provider's stream ended before the model did")]
     Truncated,
+    #[error("the model said more than {} KiB", MOST_SAID / 1024)]
+    TooLong,
 }
 
 impl Wire {
@@ -177,6 +182,12 @@ impl Reading {
             Wire::OpenAi => openai::take(self, event),
             Wire::Anthropic => anthropic::take(self, event),
         }
+    }
+
+    /// Whether it has become more than anybody would read.
+    pub fn is_too_long(&self) -> bool {
+        let said = &self.said;
+        said.text.len() + said.calls.iter().map(|it| it.arguments.len()).sum::<usize>() > MOST_SAID
     }
 
     pub fn is_ended(&self) -> bool {

@@ -1236,3 +1236,36 @@ export type PlanGraph = { nodes: Array<PlanNode>, edges: Array<PlanEdge>, };
 export type NodeState = "waiting" | "running" | "done" | "failed" | "skipped";
 
 export type Plan = { id: string, workspace_id: string, name: string, graph: PlanGraph, created_at: number, updated_at: number, };
+
+/**
+ * `event: node`: a node is in another state, or says something.
+ */
+export type PlanEvent = { node: string, state: NodeState, 
+/**
+ * What it gave, or said while it runs.
+ */
+delta?: string, call_id?: string, error?: Problem, };
+
+/**
+ * `event: done`: how every node ended.
+ */
+export type PlanDone = { nodes: { [key: string]: NodeState }, };
+
+/**
+ * A tool that the model of a chat has, and what it costs to tell it of.
+ */
+export type ChatTool = { 
+/**
+ * The public name.
+ */
+name: string, description: string, 
+/**
+ * About how many tokens its description takes in every turn.
+ */
+tokens: number, };
+
+export type Converted = { name: string, description: string, methods: Array<MetaMethod>, 
+/**
+ * The bud it was saved as.
+ */
+bud_id: string | null, };

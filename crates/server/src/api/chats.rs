@@ -4,19 +4,22 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolgrove_core::Error;
 use toolgrove_core::bud::Overrides;
-use toolgrove_core::call::Caller;
+use toolgrove_core::call::{Caller, Links};
 use toolgrove_store::{ChatRow, MessageRow};
 use ts_rs::TS;
 use uuid::Uuid;
 
 use super::body;
 use crate::App;
+use crate::chat::{Sent, session};
+use crate::mcp::event_stream;
 use crate::problem::{Answer, store_error};
 
 /// A conversation.
@@ -183,9 +186,8 @@ pub struct ChatWhole {
 
 impl Chat {
     pub(crate) fn of(app: &App, row: ChatRow) -> Self {
-        let _ = app;
         Self {
-            running: false,
+            running: app.turns.is_running(row.id),
             id: row.id,
             workspace_id: row.workspace_id,
             bud_id: row.bud_id,
@@ -235,6 +237,8 @@ pub struct Given {
     #[serde(deserialize_with = "present")]
     model: Option<Option<String>>,
     mcp_config_overrides: Option<Overrides>,
+    /// Its first message: then the answer is the stream of the turn.
+    message: Option<Sent>,
 }
 
 /// Tells null from nothing.
@@ -266,10 +270,16 @@ pub async fn add(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
     bytes: Bytes,
-) -> Answer<(StatusCode, Json<Chat>)> {
-    let row = made(&app, &caller, body(&bytes)?).await?;
+) -> Answer<Response> {
+    let mut given: Given = body(&bytes)?;
+    let sent = given.message.take();
+    let row = made(&app, &caller, given).await?;
     app.store.add_chat(&row).await?;
-    Ok((StatusCode::CREATED, Json(Chat::of(&app, row))))
+    if let Some(sent) = sent {
+        let turn = app.begin_turn(&caller, row, sent).await?;
+        return Ok(event_stream(turn.stream(None)));
+    }
+    Ok((StatusCode::CREATED, Json(Chat::of(&app, row))).into_response())
 }
 
 /// A chat that is not stored yet.
@@ -325,6 +335,9 @@ pub async fn remove(
     Path(id): Path<String>,
 ) -> Answer<StatusCode> {
     let row = find(&app, &caller, &id).await?;
+    app.turns.forget(row.id);
     app.store.remove_chat(caller.person, row.id).await?;
+    // What legacy servers kept for it ends with it.
+    app.hub.links().end_chat(&session(&row)).await;
     Ok(StatusCode::NO_CONTENT)
 }

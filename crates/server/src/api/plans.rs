@@ -1,5 +1,7 @@
 //! `/api/plans`: graphs of calls. Each is its owner's.
 
+pub mod run;
+
 use std::sync::Arc;
 
 use axum::body::Bytes;

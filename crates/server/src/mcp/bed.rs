@@ -69,6 +69,8 @@ pub(super) async fn hub(store: &str) -> (Arc<App>, mpsc::UnboundedReceiver<Repor
         icons: crate::api::icons::Icons::default(),
         bundles: crate::bundles::Bundles::new(std::path::Path::new("/nonexistent"), None),
         tabs: crate::tabs::Door::new(&config, mpsc::unbounded_channel().0, now),
+        models: crate::talk::Models::default(),
+        turns: crate::chat::Turns::default(),
         lot: Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
         server_info: Raw::empty_object(),
         metrics: PrometheusBuilder::new().build_recorder().handle(),

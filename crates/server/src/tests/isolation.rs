@@ -50,6 +50,7 @@ const BUD: fn(&World) -> Vec<String> = |it| vec![it.bud.to_string()];
 const CHAT: fn(&World) -> Vec<String> = |it| vec![it.chat.to_string()];
 const PLAN: fn(&World) -> Vec<String> = |it| vec![it.plan.to_string()];
 const QUESTION: fn(&World) -> Vec<String> = |it| vec![it.question.to_string()];
+const RESULT: fn(&World) -> Vec<String> = |it| vec![it.result.to_string()];
 const BROWSER: fn(&World) -> Vec<String> = |it| vec![it.browser.to_string()];
 
 #[rustfmt::skip]
@@ -154,6 +155,16 @@ const ROWS: &[Row] = &[
     Row("get", "/api/chats/{id}", "", Theirs(CHAT)),
     Row("patch", "/api/chats/{id}", r#"{"title":"x"}"#, Theirs(CHAT)),
     Row("delete", "/api/chats/{id}", "", Theirs(CHAT)),
+    Row("post", "/api/chats/{id}/messages", r#"{"text":"x"}"#, Theirs(CHAT)),
+    Row("get", "/api/chats/{id}/stream", "", Theirs(CHAT)),
+    Row("post", "/api/chats/{id}/stop", "", Theirs(CHAT)),
+    Row("get", "/api/chats/{id}/tools", "", Theirs(CHAT)),
+    Row("post", "/api/chats/{id}/asks/{ask}", r#"{"action":"accept"}"#, Theirs(CHAT)),
+    Row("post", "/api/plans/{id}/run", "", Theirs(PLAN)),
+    Row("post", "/bud-run", "", Door),
+    Row("post", "/api/mcp/invoke", "", Door),
+    Row("post", "/api/mcp/convert", r#"{"functions":[{"name":"x"}]}"#, Own),
+    Row("get", "/api/mcp/results/{id}", "", Theirs(RESULT)),
     Row("get", "/api/plans", "", Own),
     Row("post", "/api/plans", r#"{"name":"x"}"#, Own),
     Row("get", "/api/plans/{id}", "", Theirs(PLAN)),
@@ -232,6 +243,7 @@ fn filled(world: &World, path: &str, word: &str) -> String {
     path.replacen("{id}", word, 1)
         .replace("{person}", &world.owner.to_string())
         .replace("{tool}", MARK)
+        .replace("{ask}", &Uuid::nil().to_string())
         .replace("{config}", &world.auth_config.to_string())
 }
 
@@ -490,15 +502,23 @@ fn knocks(world: &World) -> Vec<(String, [Knock; 2])> {
         Knock::post("/api/mcp/servers", body)
     };
     all.push(("server".into(), [server(world.workspace), server(Uuid::nil())]));
+    let invoke =
+        |server: Uuid| Knock::post("/api/mcp/invoke", json!({ "serverId": server, "method": "ask" }));
+    for theirs in [world.server, world.instance, world.bud] {
+        all.push((format!("invoke {theirs}"), [invoke(theirs), invoke(Uuid::nil())]));
+    }
+    let bud = |bud: Uuid| Knock::post("/bud-run", json!({ "bud_id": bud, "args": { "message": "x" } }));
+    all.push(("bud-run".into(), [bud(world.bud), bud(Uuid::nil())]));
     all
 }
 
 #[tokio::test]
 async fn behind_every_door_anothers_is_as_good_as_nothing() {
     let world = World::new().await;
-    let (server, instance) = (world.server.to_string(), world.instance.to_string());
+    let (server, instance, bud) =
+        (world.server.to_string(), world.instance.to_string(), world.bud.to_string());
     let nil = Uuid::nil().to_string();
-    let words = [MARK, "nobody", world.task.as_str(), "nothing", &server, &instance, &nil];
+    let words = [MARK, "nobody", world.task.as_str(), "nothing", &server, &instance, &bud, &nil];
     for who in [Who::Member, Who::Admin] {
         for (case, knocks) in knocks(&world) {
             let mut answers = Vec::new();

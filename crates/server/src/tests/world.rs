@@ -59,6 +59,7 @@ pub(super) struct World {
     pub(super) plan: Uuid,
     /// Of a page, to the owner.
     pub(super) question: Uuid,
+    pub(super) result: Uuid,
     pub(super) call: Uuid,
     pub(super) session: String,
     pub(super) session_of_one: String,
@@ -128,6 +129,8 @@ async fn app() -> Arc<App> {
         sessions: crate::mcp::session::Sessions::default(),
         streams: crate::mcp::sse::Streams::default(),
         tabs: crate::tabs::Door::new(&config, mpsc::unbounded_channel().0, now),
+        models: crate::talk::Models::default(),
+        turns: crate::chat::Turns::default(),
         lot: crate::mcp::park::Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
         server_info: Raw::empty_object(),
         metrics: PrometheusBuilder::new().build_recorder().handle(),
@@ -177,10 +180,12 @@ impl World {
         let (session, session_of_one) = (open(View::All), open(View::One { slug: MARK.into() }));
         let task = json!({ "caller": owner, "instance": instance, "id": "1" });
         let (bud, chat, plan) = think(&app, owner, workspace).await;
+        let result = app.store.add_result(owner, Uuid::now_v7(), MARK).await.unwrap();
         let world = Self {
             bud,
             chat,
             plan,
+            result,
             doors: crate::app(app.clone()),
             instance,
             server,

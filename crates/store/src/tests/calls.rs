@@ -100,6 +100,7 @@ async fn a_row_comes_back_as_it_was_recorded(place: Place) {
             checked: Some(20),
             queued: Some(5),
             linked: Some(40),
+            tokens: Some(toolgrove_core::timeline::Tokens { input: 11, output: 7 }),
             ticks: vec![Tick { at: 50, progress: Some(0.5), total: None }],
             tab: Some(TabOfCall { id: 7, domain: "example.com".into() }),
         },

@@ -6,6 +6,7 @@ mod bad_messages;
 mod bad_servers;
 #[path = "../support/browser.rs"]
 mod browser;
+mod chats;
 mod doors;
 mod files;
 mod grove;
@@ -13,6 +14,8 @@ mod grove;
 mod hub;
 mod links;
 mod live;
+#[path = "../support/model.rs"]
+mod model;
 mod names;
 mod pasted;
 mod peers;

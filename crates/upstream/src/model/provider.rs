@@ -110,6 +110,9 @@ impl Provider {
             for event in reader.push(&data).map_err(|it| Broken::Format(it.to_string()))? {
                 reading.take(&event)?.into_iter().for_each(&mut *hear);
             }
+            if reading.is_too_long() {
+                return Err(Broken::TooLong.into());
+            }
             if reading.is_ended() {
                 break;
             }

@@ -1,0 +1,219 @@
+//! A chat's turn: what a person says, what a model answers, and the tools between. A turn belongs to the hub, not to
+//! the request that began it: whoever comes back hears all of it, and only stopping ends it early.
+
+mod history;
+mod turn;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use toolgrove_core::call::Caller;
+use toolgrove_core::{Error, task};
+use toolgrove_store::{ChatRow, MessageRow};
+use toolgrove_wire::{Raw, RpcError, sse};
+use uuid::Uuid;
+
+use crate::App;
+use crate::api::chats::{ChatEvent, Content, Picture};
+use crate::problem::store_error;
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How many turns that are over are kept for those who come back.
+const KEPT: usize = 64;
+
+/// What a person sends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sent {
+    pub text: String,
+    #[serde(default)]
+    pub images: Vec<Picture>,
+    /// A message of theirs that this takes the place of; what followed it is forgotten.
+    pub edit: Option<Uuid>,
+}
+
+/// The turns that run, and the last ones that did.
+#[derive(Default)]
+pub struct Turns(Mutex<HashMap<Uuid, Arc<Turn>>>);
+
+/// One turn, as it is told.
+pub(crate) struct Turn {
+    id: Uuid,
+    frames: Mutex<Vec<Bytes>>,
+    /// How many frames there are, and whether there will be more.
+    length: watch::Sender<(usize, bool)>,
+    stop: CancellationToken,
+    asks: Mutex<HashMap<Uuid, oneshot::Sender<Result<Raw, RpcError>>>>,
+}
+
+/// What a legacy server knows a chat by.
+pub(crate) fn session(chat: &ChatRow) -> Arc<str> {
+    format!("chat:{}", chat.id).into()
+}
+
+impl Turns {
+    pub(crate) fn is_running(&self, chat: Uuid) -> bool {
+        lock(&self.0).get(&chat).is_some_and(|it| !it.length.borrow().1)
+    }
+
+    pub(crate) fn of(&self, chat: Uuid) -> Option<Arc<Turn>> {
+        lock(&self.0).get(&chat).cloned()
+    }
+
+    /// Ends a chat's turn, and forgets it.
+    pub(crate) fn forget(&self, chat: Uuid) {
+        if let Some(turn) = lock(&self.0).remove(&chat) {
+            turn.stop.cancel();
+        }
+    }
+
+    fn begin(&self, chat: Uuid) -> Result<Arc<Turn>, Error> {
+        let mut turns = lock(&self.0);
+        if turns.get(&chat).is_some_and(|it| !it.length.borrow().1) {
+            return Err(Error::Request("an answer is on its way; stop it first".into()));
+        }
+        let turn = Arc::new(Turn {
+            id: Uuid::now_v7(),
+            frames: Mutex::default(),
+            length: watch::Sender::new((0, false)),
+            stop: CancellationToken::new(),
+            asks: Mutex::default(),
+        });
+        turns.insert(chat, turn.clone());
+        while turns.len() > KEPT {
+            let over =
+                turns.iter().filter(|it| it.1.length.borrow().1).min_by_key(|it| it.1.id).map(|it| *it.0);
+            match over {
+                Some(oldest) => turns.remove(&oldest),
+                None => break,
+            };
+        }
+        Ok(turn)
+    }
+}
+
+impl Turn {
+    pub(crate) fn tell(&self, event: &ChatEvent) {
+        let data = serde_json::to_vec(event).unwrap_or_default();
+        let mut frames = lock(&self.frames);
+        let id = format!("{}-{}", self.id, frames.len() + 1);
+        frames.push(sse::write(None, Some(&id), &data));
+        self.length.send_replace((frames.len(), false));
+    }
+
+    fn end(&self) {
+        self.length.send_modify(|it| it.1 = true);
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Answers a question. `false`: nobody asks that.
+    pub(crate) fn answer(&self, ask: Uuid, answer: Raw) -> bool {
+        lock(&self.asks).remove(&ask).is_some_and(|it| it.send(Ok(answer)).is_ok())
+    }
+
+    /// Everything after the event with this id; everything there is if it is none of this turn's.
+    pub(crate) fn stream(
+        self: Arc<Self>,
+        after: Option<&str>,
+    ) -> impl stream::Stream<Item = Bytes> + Send + use<> {
+        let known = after.and_then(|it| it.strip_prefix(&format!("{}-", self.id))?.parse().ok());
+        let length = self.length.subscribe();
+        stream::unfold((self, length, known.unwrap_or(0_usize)), |(turn, mut length, mut at)| async move {
+            loop {
+                let (there, is_over) = *length.borrow_and_update();
+                if at < there {
+                    let frames = lock(&turn.frames)[at..there].concat();
+                    at = there;
+                    return Some((frames.into(), (turn, length, at)));
+                }
+                if is_over {
+                    return None;
+                }
+                match timeout(KEEP_ALIVE, length.changed()).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) => return None,
+                    Err(_) => return Some((Bytes::from_static(sse::KEEP_ALIVE), (turn, length, at))),
+                }
+            }
+        })
+    }
+}
+
+impl App {
+    /// Begins a turn: what was sent is stored, and everything else happens beside whoever sent it.
+    pub(crate) async fn begin_turn(
+        self: &Arc<Self>,
+        caller: &Arc<Caller>,
+        mut chat: ChatRow,
+        sent: Sent,
+    ) -> Result<Arc<Turn>, Error> {
+        if sent.text.trim().is_empty() && sent.images.is_empty() {
+            return Err(Error::RequestMissing(vec!["text".into()]));
+        }
+        let turn = self.turns.begin(chat.id)?;
+        let begun = self.receive(&turn, &mut chat, sent).await;
+        match begun {
+            Ok(message) => {
+                let (app, caller, told) = (self.clone(), caller.clone(), turn.clone());
+                task::spawn("chat turn", async move {
+                    turn::run(&app, &caller, &told, &chat, &message).await;
+                    told.end();
+                });
+                Ok(turn)
+            }
+            Err(error) => {
+                self.turns.forget(chat.id);
+                Err(error)
+            }
+        }
+    }
+
+    async fn receive(&self, turn: &Turn, chat: &mut ChatRow, sent: Sent) -> Result<MessageRow, Error> {
+        if let Some(from) = sent.edit {
+            if !self.store.cut_messages(chat.id, from).await.map_err(store_error)? {
+                return Err(Error::NotFound(format!("message {from}")));
+            }
+            turn.tell(&ChatEvent::Cut { from });
+        }
+        if chat.title.is_empty() {
+            chat.title =
+                sent.text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
+            self.store.update_chat(chat).await.map_err(store_error)?;
+        }
+        turn.tell(&ChatEvent::Chat { chat: Box::new(crate::api::chats::Chat::of(self, chat.clone())) });
+        let content = Content { text: sent.text, images: sent.images, ..Content::default() };
+        let message = MessageRow::new(chat.id, "user", serde_json::to_value(content).unwrap_or_default());
+        self.put(turn, &message).await?;
+        Ok(message)
+    }
+
+    /// Stores a message and tells of it.
+    async fn put(&self, turn: &Turn, message: &MessageRow) -> Result<(), Error> {
+        self.store.put_message(message).await.map_err(store_error)?;
+        turn.tell(&ChatEvent::Message { message: Box::new(message.clone().into()) });
+        Ok(())
+    }
+}
+
+fn content(message: &MessageRow) -> Content {
+    serde_json::from_value(message.content.clone()).unwrap_or_default()
+}
+
+fn stored(content: &Content) -> Value {
+    serde_json::to_value(content).unwrap_or_default()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
