@@ -8,6 +8,7 @@ use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::Response;
+use futures::future::FutureExt;
 use futures::stream::{self, StreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -145,8 +146,6 @@ async fn run(
     };
     Ok(event_stream(invoked.stream(work)))
 }
-
-use futures::future::FutureExt;
 
 /// A call that is being told.
 struct Invoked {

@@ -84,10 +84,10 @@ pub async fn answer(
     }
     let unknown = || Error::NotFound(format!("question {ask}"));
     let ask_id = Uuid::parse_str(&ask).map_err(|_| unknown())?;
-    match app.turns.of(chat.id).is_some_and(|it| it.answer(ask_id, answer)) {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(unknown().into()),
+    if app.turns.of(chat.id).is_some_and(|it| it.answer(ask_id, answer)) {
+        return Ok(StatusCode::NO_CONTENT);
     }
+    Err(unknown().into())
 }
 
 /// A tool that the model of a chat has, and what it costs to tell it of.

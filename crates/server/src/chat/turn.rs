@@ -10,6 +10,8 @@ use toolgrove_core::Error;
 use toolgrove_core::bud::{BudPreset, Preset, ToolChoice};
 use toolgrove_core::call::{Caller, Door, View};
 use toolgrove_core::event::{Event, Events, Progress, Question as Kind};
+use toolgrove_core::instance::Transport;
+use toolgrove_core::offer::Offer;
 use toolgrove_core::text::command::Command;
 use toolgrove_store::{ChatRow, MessageRow};
 use toolgrove_upstream::model::{Delta, Turn as Asked};
@@ -37,7 +39,8 @@ pub(super) async fn run(
         answer: None,
         places: Vec::new(),
         tools: HashMap::new(),
-        is_bud: HashMap::new(),
+        said: String::new(),
+        speaks: false,
     };
     let on = Behalf {
         caller: caller.clone(),
@@ -68,8 +71,10 @@ struct Scene<'a> {
     places: Vec<String>,
     /// Tools that run, by use.
     tools: HashMap<String, MessageRow>,
-    /// Whether a tool that runs is a bud, which speaks while it does.
-    is_bud: HashMap<String, bool>,
+    /// What the answer, or a tool that speaks, has said so far: kept even if somebody stops it here.
+    said: String,
+    /// Whether what a person called is a bud, which speaks while it runs.
+    speaks: bool,
 }
 
 /// Somebody stopped the turn.
@@ -131,6 +136,7 @@ impl Scene<'_> {
                 let message = MessageRow::new(self.chat.id, "assistant", stored(&begun));
                 self.turn.tell(&ChatEvent::Message { message: Box::new(message.clone().into()) });
                 self.places.clear();
+                self.said.clear();
                 self.answer = Some(message);
             }
             Heard::Delta(delta) => self.say(delta),
@@ -150,11 +156,10 @@ impl Scene<'_> {
                     ..Content::default()
                 };
                 message.content = stored(&whole);
+                self.said.clear();
                 self.app.put(self.turn, &message).await?;
             }
-            Heard::Began { use_id, name, call, arguments } => {
-                self.began(use_id, Some(()), name, call, arguments)
-            }
+            Heard::Began { use_id, name, call, arguments } => self.began(Some(use_id), name, call, arguments),
             Heard::Event { use_id, event } => self.went_on(&use_id, event),
             Heard::Used { use_id, used } => self.used(&use_id, *used).await?,
         }
@@ -162,14 +167,11 @@ impl Scene<'_> {
     }
 
     fn say(&mut self, delta: Delta) {
-        let Some(message) = &mut self.answer else { return };
+        let Some(message) = &self.answer else { return };
         let id = message.id;
         match delta {
             Delta::Text(delta) => {
-                // What was said so far is kept even if somebody stops it here.
-                let mut so_far = content(message);
-                so_far.text.push_str(&delta);
-                message.content = stored(&so_far);
+                self.said.push_str(&delta);
                 self.turn.tell(&ChatEvent::Delta { message: id, delta });
             }
             Delta::Call { id: use_id, name, .. } => {
@@ -184,10 +186,10 @@ impl Scene<'_> {
     }
 
     /// A tool is called: by the model if it wished for it, else by the person.
-    fn began(&mut self, use_id: String, wished: Option<()>, name: String, call: Uuid, arguments: Value) {
+    fn began(&mut self, use_id: Option<String>, name: String, call: Uuid, arguments: Value) {
         let begun = Content {
             state: Some(MessageState::Running),
-            use_id: wished.map(|()| use_id.clone()),
+            use_id: use_id.clone(),
             tool: Some(name),
             arguments: Some(arguments),
             ..Content::default()
@@ -195,7 +197,7 @@ impl Scene<'_> {
         let message =
             MessageRow { call_id: Some(call), ..MessageRow::new(self.chat.id, "tool", stored(&begun)) };
         self.turn.tell(&ChatEvent::Message { message: Box::new(message.clone().into()) });
-        self.tools.insert(use_id, message);
+        self.tools.insert(use_id.unwrap_or_default(), message);
     }
 
     fn went_on(&mut self, use_id: &str, event: Event) {
@@ -246,16 +248,13 @@ impl Scene<'_> {
         let (offer, method, arguments) = command_target(self.app, &on.caller, command).await?;
         let tool = offer.tool(&method).map_or_else(|| method.clone(), |it| it.public_name.clone());
         let call = Uuid::now_v7();
-        self.began(String::new(), None, tool, call, arguments.clone());
+        self.began(None, tool, call, arguments.clone());
         let mut wanted = on.call(self.app, call, &method, Raw::of(&arguments));
         wanted.view = View::One { slug: offer.instance.slug.clone() };
         let (events, mut heard) = Events::channel(Progress::Wanted);
         let (started, stop) = (Instant::now(), self.turn.stop.clone());
-        let (app, speaks) = (
-            self.app.clone(),
-            matches!(offer.instance.transport, toolgrove_core::instance::Transport::Bud(_)),
-        );
-        self.is_bud.insert(String::new(), speaks);
+        let app = self.app.clone();
+        self.speaks = matches!(offer.instance.transport, Transport::Bud(_));
         let running = app.hub.call(wanted, events);
         tokio::pin!(running);
         let result = loop {
@@ -272,13 +271,10 @@ impl Scene<'_> {
 
     /// A bud's progress is its text.
     fn spoke(&mut self, use_id: &str, event: Event) {
-        let speaks = self.is_bud.get(use_id).copied().unwrap_or_default();
-        match (&event, self.tools.get_mut(use_id)) {
-            (Event::Progress(params), Some(message)) if speaks => {
+        match (&event, self.tools.get(use_id)) {
+            (Event::Progress(params), Some(message)) if self.speaks => {
                 let Some(delta) = params.get_text("message") else { return };
-                let mut so_far = content(message);
-                so_far.text.push_str(&delta);
-                message.content = stored(&so_far);
+                self.said.push_str(&delta);
                 self.turn.tell(&ChatEvent::Delta { message: message.id, delta });
             }
             _ => self.went_on(use_id, event),
@@ -301,6 +297,9 @@ impl Scene<'_> {
         for mut message in open {
             let mut ended = content(&message);
             ended.state = Some(state);
+            if message.role == "assistant" || self.speaks {
+                ended.text.clone_from(&self.said);
+            }
             if message.role == "assistant" {
                 ended.error = problem.clone();
             }
@@ -318,11 +317,11 @@ async fn command_target(
     app: &Arc<App>,
     caller: &Arc<Caller>,
     command: Command,
-) -> Result<(Arc<toolgrove_core::offer::Offer>, String, Value), Error> {
+) -> Result<(Arc<Offer>, String, Value), Error> {
     match command {
         Command::Call { server, method, arguments } => {
             let catalog = app.hub.catalog(caller);
-            let named = |it: &&Arc<toolgrove_core::offer::Offer>| {
+            let named = |it: &&Arc<Offer>| {
                 it.instance.slug.eq_ignore_ascii_case(&server) || it.instance.server_name == server
             };
             let found = catalog.offers().find(named).cloned();
