@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use toolgrove_fixture::Options;
 
 use crate::grove::{add, over_http};
-use crate::hub::{Hub, Stream};
+use crate::hub::{Hub, Stream, stdio_fixture};
 
 async fn listen(hub: &Hub) -> Stream {
     let stream = hub.open(Method::GET, "/api/events", &[("accept", "text/event-stream")], "").await;
@@ -134,4 +134,26 @@ async fn who_is_not_let_in_hears_nothing() {
     let request =
         http::Request::get(format!("{}/api/events", hub.url)).body(http_body_util::Full::default()).unwrap();
     assert_eq!(hub.send(request).await.status, 401);
+}
+
+#[tokio::test]
+async fn lines_of_a_process_are_told_as_it_writes_them() {
+    let hub = Hub::start().await;
+    add(&hub, json!({ "s": stdio_fixture(&[]) })).await;
+    let id = hub.get("/api/mcp/instances/s").await["id"].clone();
+    let mut events = listen(&hub).await;
+    for line in ["one", "two"] {
+        hub.call("mcp__s__stderr", json!({ "line": line })).await;
+        let is_it =
+            |it: &Value| it["instance"] == id && it["lines"].as_array().unwrap().contains(&json!(line));
+        let event = hear(&mut events, "log", is_it).await;
+        let log = hub.get("/api/mcp/instances/s/log").await;
+        let skipped = (event["from"].as_u64().unwrap() - log["from"].as_u64().unwrap()) as usize;
+        let told = event["lines"].as_array().unwrap();
+        assert_eq!(
+            log["lines"].as_array().unwrap()[skipped..skipped + told.len()],
+            told[..],
+            "{event} {log}"
+        );
+    }
 }

@@ -13,6 +13,7 @@ mod hub;
 #[path = "../support/provider.rs"]
 mod provider;
 mod refresh;
+mod replicas;
 mod secrets;
 mod terminal;
 #[path = "../support/peers.rs"]

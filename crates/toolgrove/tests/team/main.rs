@@ -17,6 +17,7 @@ mod people;
 #[path = "../support/provider.rs"]
 mod provider;
 mod secrets;
+mod seen;
 mod sign_in;
 mod team;
 #[path = "../support/peers.rs"]
