@@ -1,6 +1,7 @@
 //! Bundles as a person installs and removes them: in the file and in the hub at once, and out again without a trace.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -377,5 +378,33 @@ fn edits_by_hand_are_followed_and_never_overwritten() {
     assert_eq!(fs::read_to_string(home.mcp_json()).unwrap(), edited);
     home.type_("bundle uninstall tools --yes").ok();
     assert_eq!(fs::read_to_string(home.mcp_json()).unwrap(), edited);
+    hub.stop();
+}
+
+/// Figures are printed; only ten times a figure is a failure.
+#[test]
+fn the_two_hundredth_bundle_comes_as_quickly_as_the_first() {
+    let home = Home::new();
+    let hub = home.serve();
+    let install = |number: usize| {
+        // Two servers each, that no one has to wait for; every second bundle brings twins.
+        let server =
+            |it: &str| json!({ "type": "http", "url": format!("http://127.0.0.1:9/{}/{it}", number / 2) });
+        let source =
+            home.bundle(&format!("b{number}"), "1.0.0", &json!({ "x": server("x"), "y": server("y") }));
+        let started = Instant::now();
+        let answer = hub.ask(&home, "POST", "/api/bundles", &json!({ "source": source }));
+        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+        started.elapsed()
+    };
+    let first = install(0);
+    (1..199).for_each(|it| drop(install(it)));
+    let last = install(199);
+    let started = Instant::now();
+    let answer = hub.ask(&home, "GET", "/api/bundles", &json!(null));
+    let listed = started.elapsed();
+    assert_eq!(answer.matches("\"duplicate_of\":\"").count(), 200, "{answer}");
+    println!("first install {first:?}, two hundredth {last:?}, list {listed:?}");
+    assert!(last < Duration::from_secs(10) && listed < Duration::from_secs(1), "{last:?} {listed:?}");
     hub.stop();
 }
