@@ -109,7 +109,9 @@ pub fn preview(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>)
 /// Does it, or leaves everything as it was.
 pub fn apply(disk: &Disk, target: &Target, change: &Change<'_>, how: &How<'_>) -> Result<Outcome> {
     let (outcome, written) = write(disk, target, change, how)?;
-    written.map(Written::done);
+    if let Some(written) = written {
+        written.done();
+    }
     Ok(outcome)
 }
 
@@ -440,7 +442,9 @@ impl Placed {
     pub fn done(self) -> Outcome {
         let Self { mut outcome, manifest, written, kept, replaced } = self;
         kept.done();
-        written.map(Written::done);
+        if let Some(written) = written {
+            written.done();
+        }
         if let Some((shelf, old)) = replaced.filter(|(_, old)| *old != manifest.version)
             && let Err(error) = shelf.remove(&manifest.id, &old)
         {

@@ -99,3 +99,18 @@ pub fn health(app: &App, offer: &Offer, status: &str) -> Health {
     };
     toolgrove_core::health::health(&facts, app.hub.now())
 }
+
+/// A word that is to stay, to go, or to be another.
+#[derive(Default)]
+pub(crate) enum Said {
+    #[default]
+    Absent,
+    Null,
+    Word(String),
+}
+
+impl<'de> serde::Deserialize<'de> for Said {
+    fn deserialize<D: serde::Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        <Option<String> as serde::Deserialize>::deserialize(value).map(|it| it.map_or(Self::Null, Self::Word))
+    }
+}

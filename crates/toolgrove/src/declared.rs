@@ -35,12 +35,11 @@ pub(crate) async fn sync(app: &Arc<App>, paths: &Paths, servers: &[Entry]) -> Re
 
 /// Makes the buds what `[bud.<name>]` says. A team's are in its first workspace, and nobody's.
 pub(crate) async fn sync_buds(app: &Arc<App>) -> Result<(), Error> {
-    let (owner, workspace) = match app.gate.solo() {
-        Some(caller) => (Some(caller.person), app.home(caller).await?.id),
-        None => {
-            let first = app.store.first_workspace().await;
-            (None, first.map_err(|error| Error::Internal(error.to_string()))?)
-        }
+    let (owner, workspace) = if let Some(caller) = app.gate.solo() {
+        (Some(caller.person), app.home(caller).await?.id)
+    } else {
+        let first = app.store.first_workspace().await;
+        (None, first.map_err(|error| Error::Internal(error.to_string()))?)
     };
     app.declare_buds(owner, workspace, &app.config.buds).await
 }

@@ -16,7 +16,7 @@ use toolgrove_store::{ChatRow, MessageRow};
 use ts_rs::TS;
 use uuid::Uuid;
 
-use super::body;
+use super::{Said, body};
 use crate::App;
 use crate::chat::{Sent, session};
 use crate::mcp::event_stream;
@@ -231,33 +231,28 @@ pub async fn list(
 pub struct Given {
     pub(crate) workspace_id: Option<String>,
     /// Null: no bud.
-    #[serde(deserialize_with = "present")]
-    bud_id: Option<Option<String>>,
+    bud_id: Said,
     title: Option<String>,
-    #[serde(deserialize_with = "present")]
-    model: Option<Option<String>>,
+    model: Said,
     mcp_config_overrides: Option<Overrides>,
     /// Its first message: then the answer is the stream of the turn.
     message: Option<Sent>,
 }
 
-/// Tells null from nothing.
-fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(value).map(Some)
-}
-
 impl Given {
     pub(crate) async fn put(self, app: &App, caller: &Caller, row: &mut ChatRow) -> Result<(), Error> {
         match self.bud_id {
-            None => {}
-            Some(None) => row.bud_id = None,
-            Some(Some(word)) => row.bud_id = Some(app.bud(caller, &word).await?.id),
+            Said::Absent => {}
+            Said::Null => row.bud_id = None,
+            Said::Word(word) => row.bud_id = Some(app.bud(caller, &word).await?.id),
         }
         if let Some(title) = self.title {
             row.title = title.trim().chars().take(200).collect();
         }
-        if let Some(model) = self.model {
-            row.model = model.filter(|it| !it.trim().is_empty());
+        match self.model {
+            Said::Absent => {}
+            Said::Null => row.model = None,
+            Said::Word(model) => row.model = Some(model).filter(|it| !it.trim().is_empty()),
         }
         if let Some(overrides) = self.mcp_config_overrides {
             row.overrides = overrides;

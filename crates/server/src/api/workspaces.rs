@@ -17,7 +17,7 @@ use toolgrove_store::{MemberRow, Membership, WorkspaceRow};
 use ts_rs::TS;
 use uuid::Uuid;
 
-use super::body;
+use super::{Said, body};
 use crate::App;
 use crate::problem::Answer;
 
@@ -118,21 +118,6 @@ pub struct Change {
     allowed_transports: Words,
     #[serde(default)]
     pins: Said,
-}
-
-/// A word that is to stay, to go, or to be another.
-#[derive(Default)]
-enum Said {
-    #[default]
-    Absent,
-    Null,
-    Word(String),
-}
-
-impl<'de> Deserialize<'de> for Said {
-    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        Option::deserialize(value).map(|it| it.map_or(Self::Null, Self::Word))
-    }
 }
 
 /// A list that is to stay, to go, or to be another.

@@ -40,19 +40,18 @@ pub(super) fn told(rows: &[MessageRow]) -> Vec<Message> {
                     is_error: true,
                 }));
             }
-            "tool" => match said.use_id {
-                Some(call) => {
+            "tool" => {
+                if let Some(call) = said.use_id {
                     let is_error = said.state == Some(crate::api::chats::MessageState::Failed);
                     messages.push(Message::Tool { call, content: parts, is_error });
-                }
-                // A person called it: the model hears of it as of anything they said.
-                None => {
+                } else {
+                    // A person called it: the model hears of it as of anything they said.
                     let tool = said.tool.unwrap_or_default();
                     let mut all = vec![Part::Text(format!("I called `{tool}`, which answered:"))];
                     all.extend(parts);
                     messages.push(Message::User(all));
                 }
-            },
+            }
             _ => {}
         }
     }

@@ -61,10 +61,10 @@ fn asked(calls: &[ToolCall]) -> Option<String> {
     }
     let mut text = String::from("\n<tool_calls>");
     for call in calls {
-        text.push_str(&format!("\n<invoke name=\"{}\">", call.name));
+        text.extend(["\n<invoke name=\"", &call.name, "\">"]);
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
         for (name, value) in object(&arguments) {
-            text.push_str(&format!("\n<parameter name=\"{name}\">{}</parameter>", plain(&value)));
+            text.extend(["\n<parameter name=\"", &name, "\">", &plain(&value), "</parameter>"]);
         }
         text.push_str("\n</invoke>");
     }

@@ -244,7 +244,7 @@ async fn invoke_slash(_: Case) {
         with_bud([Reply::Text(vec!["answer"])], json!({ "name": "Compare", "model": "m" })).await;
     let message = json!({ "text": "/invoke bud://home/Compare which one?" });
     let events = events(&post(&hub, "/api/chats", json!({ "message": message })).await);
-    let last = events.iter().filter(|it| it.1["type"] == "message").next_back().unwrap();
+    let last = events.iter().rfind(|it| it.1["type"] == "message").unwrap();
     assert_eq!(last.1["message"]["content"]["text"], "answer", "{events:?}");
     assert_eq!(events.last().unwrap().1, json!({ "type": "done", "state": "done" }));
     assert_eq!(model.seen()[0]["messages"][0]["content"], "which one?");
@@ -449,7 +449,9 @@ async fn bud_run(_: Case) {
     let invoked = invoke(&hub, &bud["id"], "ask", json!({ "message": "hi" })).await;
     let shape = |answer: &Answer| {
         let mut events = events(answer);
-        events.iter_mut().for_each(|it| it.1["id"] = Value::Null);
+        for it in &mut events {
+            it.1["id"] = Value::Null;
+        }
         events
     };
     assert_eq!(shape(&ran), shape(&invoked));

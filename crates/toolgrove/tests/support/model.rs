@@ -165,7 +165,7 @@ fn openai(reply: &Reply) -> Vec<Bytes> {
             finish = "tool_calls";
         }
         Reply::Long(count) => {
-            frames.extend((0..count / 1000).map(|_| chunk(json!({ "content": "x".repeat(1000) }), None)))
+            frames.extend((0..count / 1000).map(|_| chunk(json!({ "content": "x".repeat(1000) }), None)));
         }
         Reply::Breaks(text) => {
             frames.push(chunk(json!({ "content": "half" }), None));
