@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use http::Method;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -229,11 +230,21 @@ async fn elicit_alias(case: Case) {
         assert_eq!((&asked["type"], &asked["toolName"]), (&json!("execute-tool"), &json!("getCart")));
         let question = json!({ "type": word, "confirmId": "c", "requestId": asked["requestId"], "message": "Buy it?", "extensions": { "tabId": 1 } });
         browser.say(question).await;
-        // A client that cannot be asked: nobody answers.
+        // A client that cannot be asked: the person is, on the hub's own page.
+        let question = loop {
+            let open = hub.get("/api/tabs/questions").await;
+            if let Some(question) = open.get(0) {
+                break question.clone();
+            }
+        };
+        assert_eq!(question["message"], "Buy it?", "{question}");
+        let path = format!("/api/tabs/questions/{}", question["id"].as_str().unwrap());
+        let said = hub.api(Method::POST, &path, json!({ "action": "decline" })).await;
+        assert_eq!(said.0, 204, "{said:?}");
         let answer = browser.next().await.unwrap();
         assert_eq!(
             answer,
-            json!({ "type": "confirm-result", "confirmId": "c", "data": { "action": "cancel" } })
+            json!({ "type": "confirm-result", "confirmId": "c", "data": { "action": "decline" } })
         );
         browser
             .say(
