@@ -110,7 +110,9 @@ impl App {
             },
         };
         let text = error.map(ToString::to_string);
-        if let Err(error) = self.store.set_status(instance.id, &status, text.as_deref()).await {
+        if let Err(error) = self.store.set_status(instance.id, &status, text.as_deref()).await
+            && self.is_started()
+        {
             tracing::warn!(?error, "a status was not kept");
         }
         self.live.touch(instance.person, instance.id);

@@ -124,7 +124,8 @@ async fn check(client: fn() -> Command, era: &str, document: Option<&Site>) {
     let path = format!("/api/oauth/clients/{}", connected[0]["id"].as_str().unwrap());
     assert_eq!(admin.api(&hub, Method::DELETE, &path, Value::Null).await.0, 204);
     let mut refused = start();
-    assert!(refused.says().await["visit"].is_string(), "it must ask a person again");
+    let said = refused.says().await;
+    assert!(said["visit"].is_string(), "it must ask a person again: {said}");
     refused.input = None;
     assert_eq!(refused.says().await["error"], "nobody signed in");
 }
