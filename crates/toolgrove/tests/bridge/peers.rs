@@ -10,20 +10,7 @@ use toolgrove_fixture::{Options, Running};
 
 use crate::grove::{eventually, fixture, text};
 use crate::hub::Hub;
-use crate::third::{EVERYTHING, listening, node, python, script, variable};
-
-/// The reference server on a port that was free a moment ago.
-async fn everything(transport: &str, path: &str) -> (Child, String) {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = node(EVERYTHING);
-    command.arg(transport).env("PORT", port.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = command.spawn().unwrap();
-    eventually("the reference server listens", async || {
-        tokio::net::TcpStream::connect(("127.0.0.1", port)).await.ok().map(drop)
-    })
-    .await;
-    (child, format!("http://127.0.0.1:{port}{path}"))
-}
+use crate::third::{EVERYTHING, everything, listening, node, python, script, variable};
 
 /// Six live servers of both eras behind one hub, a dead one and a slow one beside them.
 struct Grove {
@@ -40,8 +27,8 @@ impl Grove {
         python_http.arg("streamable-http");
         let slow = fixture(Options { slow_ms: 2_000, ..Options::default() }).await;
         let (sse, http, py, ts) = tokio::join!(
-            everything("sse", "/sse"),
-            everything("streamableHttp", "/mcp"),
+            everything("sse"),
+            everything("streamableHttp"),
             listening(python_http),
             listening(node("ts-ask-server.mjs")),
         );

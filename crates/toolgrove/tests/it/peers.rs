@@ -6,24 +6,11 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use crate::grove::{add, eventually};
+use crate::grove::add;
 use crate::hub::Hub;
-use crate::third::{EVERYTHING, listening, node, python, script, variable};
+use crate::third::{EVERYTHING, everything, listening, node, python, script, variable};
 
 const INSPECTOR: &str = "node_modules/.bin/inspector";
-
-/// The reference server on a port that was free a moment ago.
-async fn everything(transport: &str) -> (Child, u16) {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = node(EVERYTHING);
-    command.arg(transport).env("PORT", port.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = command.spawn().unwrap();
-    eventually("the reference server listens", async || {
-        tokio::net::TcpStream::connect(("127.0.0.1", port)).await.ok().map(drop)
-    })
-    .await;
-    (child, port)
-}
 
 /// All six servers behind one hub.
 struct Grove {
@@ -55,8 +42,8 @@ impl Grove {
         let place = |name| variable(name).display().to_string();
         add(&hub, json!({
             "ev-stdio": { "command": place("TOOLGROVE_TEST_NODE"), "args": [script(EVERYTHING), "stdio"] },
-            "ev-sse": { "type": "sse", "url": format!("http://127.0.0.1:{}/sse", sse.1) },
-            "ev-http": { "url": format!("http://127.0.0.1:{}/mcp", http.1) },
+            "ev-sse": { "type": "sse", "url": sse.1 },
+            "ev-http": { "url": http.1 },
             "py-stdio": { "command": place("TOOLGROVE_TEST_PYTHON"), "args": [script("py_server.py"), "stdio"] },
             "py-http": { "url": python_http.1 },
             "ts-http": { "url": typescript.1 },

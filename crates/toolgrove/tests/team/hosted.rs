@@ -14,7 +14,7 @@ use crate::client::{BACK, Client, sent_to};
 use crate::documents::Site;
 use crate::hub::{Answer, Hub};
 use crate::team::{HERE, PASSWORD, Team, Visitor, fixture};
-use crate::third::{node, python, variable};
+use crate::third::{node, port, python, variable};
 
 const CALL: [&str; 2] = ["mcp__mine__echo", r#"{"text":"hi"}"#];
 
@@ -175,7 +175,7 @@ async fn a_real_browser_signs_in_allows_one_instance_and_is_sent_back() {
     for slug in ["mine", "other"] {
         admin.add(&hub, slug, &server.url()).await;
     }
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = port();
     let redirect = format!("http://127.0.0.1:{port}/back");
     let dir = tempfile::tempdir().unwrap();
     let mut command = typescript();
@@ -206,7 +206,7 @@ async fn a_real_browser_signs_in_allows_one_instance_and_is_sent_back() {
 #[tokio::test]
 async fn the_conformance_suite_finds_nothing_wrong() {
     let Team { hub, admin } = Team::start().await;
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = port();
     let callback = format!("http://127.0.0.1:{port}/callback");
     let client =
         Client::with(&hub, json!({ "redirect_uris": [callback], "token_endpoint_auth_method": "none" }))
@@ -225,16 +225,20 @@ async fn the_conformance_suite_finds_nothing_wrong() {
     command.args(["--resource", &format!("{}/mcp", hub.url), "--output-dir"]).arg(results.path());
     let mut suite = Running::start(command);
     let mut said = String::new();
+    let (mut visit, mut is_ready) = (None, false);
     while let Some(line) = suite.lines.next_line().await.unwrap() {
-        if let Some(path) = line.trim().strip_prefix(&hub.url).filter(|it| it.starts_with("/oauth/authorize"))
-        {
+        said.push_str(&line);
+        said.push('\n');
+        let path = line.trim().strip_prefix(&hub.url).filter(|it| it.starts_with("/oauth/authorize"));
+        visit = visit.or(path.map(str::to_owned));
+        is_ready |= line.contains("Callback server started");
+        // It may say where to go before it listens for the way back.
+        if let Some(path) = visit.take_if(|_| is_ready) {
             let allow = [("which", "all"), ("decision", "allow")];
-            let answer = client.decided(&hub, &admin, path, &allow).await;
+            let answer = client.decided(&hub, &admin, &path, &allow).await;
             let back = answer.headers["location"].to_str().unwrap();
             hub.send(http::Request::get(back).body(http_body_util::Full::default()).unwrap()).await;
         }
-        said.push_str(&line);
-        said.push('\n');
     }
     assert!(suite.child.wait().await.unwrap().success(), "{said}");
     let mut checks = Vec::new();
