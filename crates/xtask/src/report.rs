@@ -10,10 +10,13 @@ enum Ending {
     Failed(String),
 }
 
+/// Its name, how long it took and how it ended.
+type Step = (String, Duration, Ending);
+
 /// A run of several steps; a failed one does not stop the others.
 pub(crate) struct Report {
     started: Instant,
-    steps: Vec<(String, Duration, Ending)>,
+    steps: Vec<Step>,
 }
 
 impl Report {
@@ -23,18 +26,26 @@ impl Report {
 
     /// Runs one step under its heading. Returns whether it went well, for steps that need it.
     pub(crate) async fn step(&mut self, name: &str, work: impl Future<Output = Result<()>>) -> bool {
-        println!("\n── {name} ── {}", clock(self.started.elapsed()));
-        let began = Instant::now();
-        let ending = match work.await {
-            Ok(()) => Ending::Done,
-            Err(error) => {
-                println!("  failed: {error:#}");
-                Ending::Failed(format!("{error:#}"))
-            }
-        };
-        let went_well = matches!(ending, Ending::Done);
-        self.steps.push((name.to_owned(), began.elapsed(), ending));
+        self.heading(name);
+        let step = timed(name, work).await;
+        let went_well = matches!(step.2, Ending::Done);
+        self.steps.push(step);
         went_well
+    }
+
+    /// Two steps at once, for those that wait more than they work and say little.
+    pub(crate) async fn both(
+        &mut self,
+        (first, one): (&str, impl Future<Output = Result<()>>),
+        (second, other): (&str, impl Future<Output = Result<()>>),
+    ) {
+        self.heading(&format!("{first}, {second}"));
+        let (one, other) = tokio::join!(timed(first, one), timed(second, other));
+        self.steps.extend([one, other]);
+    }
+
+    fn heading(&self, name: &str) {
+        println!("\n── {name} ── {}", clock(self.started.elapsed()));
     }
 
     /// Prints the table; an error when a step failed.
@@ -62,6 +73,18 @@ impl Report {
             several => bail!("{} steps failed: {}", several.len(), several.join(", ")),
         }
     }
+}
+
+async fn timed(name: &str, work: impl Future<Output = Result<()>>) -> Step {
+    let began = Instant::now();
+    let ending = match work.await {
+        Ok(()) => Ending::Done,
+        Err(error) => {
+            println!("  failed: {error:#}");
+            Ending::Failed(format!("{error:#}"))
+        }
+    };
+    (name.to_owned(), began.elapsed(), ending)
 }
 
 /// `3.2 s`, `2 min 05 s`.

@@ -52,8 +52,8 @@ async fn full() -> Result<()> {
     report.step("deny", licences::run()).await;
     let mut table = conformance::Table::default();
     let six = conformance::all(&mut table);
-    report.step("conformance", needs(built && npm, "build and npm peers", six)).await;
-    report.step("fuzz", fuzz::run_all(fuzz::SECONDS)).await;
+    let suite = Box::pin(needs(built && npm, "build and npm peers", six));
+    report.both(("conformance", suite), ("fuzz", fuzz::run_all(fuzz::SECONDS))).await;
     table.print();
     report.finish()
 }
