@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { build } from "vite";
+import { peer } from "./real/toolgrove";
 
 const require = createRequire(import.meta.url);
 const library = (name: string) =>
@@ -16,7 +17,7 @@ const script = (code: string) => `<script>${code}</script>`;
 
 /** Tools that a page registers with `document.modelContext`, the browser's own or a polyfill's. */
 const REGISTER = `
-  const mc = document.modelContext;
+  const mc = document.modelContext ?? navigator.modelContext;
   window.calls = 0;
   const schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
   mc?.registerTool({ name: "echo", description: "Says it again", inputSchema: schema, annotations: { readOnlyHint: true },
@@ -82,27 +83,11 @@ const BY_HAND = (options: string) => `
   options.after ? setTimeout(start, options.after) : start();
 `;
 
-/** The page's end of `webmcp-local-relay`, as its embedded script speaks it. */
-const RELAY = `
-  const socket = new WebSocket("ws://127.0.0.1:" + new URLSearchParams(location.search).get("port"), ["webmcp-discovery.v1", "webmcp.v1"]);
-  const send = (message) => socket.send(JSON.stringify(message));
-  const inputSchema = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
-  socket.onmessage = ({ data }) => {
-    const message = JSON.parse(data);
-    if (message.type === "server-hello" && message.service === "webmcp-local-relay") {
-      send({ type: "hello", tabId: crypto.randomUUID(), origin: location.origin, url: location.href, title: document.title });
-      send({ type: "tools/list", tools: [{ name: "search", description: "Finds things", inputSchema }] });
-    }
-    if (message.type === "hello/accepted") window.accepted = true;
-    if (message.type === "ping") send({ type: "pong" });
-    if (message.type === "invoke") {
-      const text = message.toolName + " " + JSON.stringify(message.args);
-      send({ type: "result", callId: message.callId, result: { content: [{ type: "text", text }] } });
-    }
-  };
-`;
+/** Files of packages in the versions that pages in the field load beside each other. */
+const field = (name: string, file: string) =>
+  readFileSync(join(dirname(peer.resolve(`@mcp-b/${name}`)), file), "utf8");
 
-const PAGES: Record<string, () => string | Promise<string>> = {
+const PAGES: Record<string, (address: URL) => string | Promise<string>> = {
   "/native": () => page(script(REGISTER)),
   "/polyfill": () => page(script(library("@mcp-b/webmcp-polyfill")) + script(REGISTER)),
   "/global": () => page(script(library("@mcp-b/global")) + script(REGISTER)),
@@ -127,7 +112,12 @@ const PAGES: Record<string, () => string | Promise<string>> = {
         `document.modelContext?.registerTool({ name: "shown", description: "When it was shown", execute: async () => String(performance.getEntriesByType("navigation")[0].activationStart) })`,
       ),
     ),
-  "/relay": () => page(script(RELAY)),
+  "/relay": ({ searchParams }) =>
+    page(
+      `${script(field("global", "index.iife.js"))}${script(REGISTER)}<script src="/embed.js" data-relay-port="${searchParams.get("port")}"></script>`,
+    ),
+  "/embed.js": () => field("webmcp-local-relay", "browser/embed.js"),
+  "/widget.html": () => field("webmcp-local-relay", "browser/widget.html"),
   "/plain": () => page(""),
 };
 
@@ -167,7 +157,9 @@ export class Web {
   async start(): Promise<void> {
     this.#server.on("request", async (request, answer) => {
       const address = new URL(request.url ?? "/", "http://127.0.0.1");
-      const headers: Record<string, string> = { "Content-Type": "text/html" };
+      const headers: Record<string, string> = {
+        "Content-Type": address.pathname.endsWith(".js") ? "text/javascript" : "text/html",
+      };
       if (address.searchParams.has("strict")) {
         headers["Content-Security-Policy"] = "default-src 'none'; script-src 'unsafe-inline'";
       }
@@ -197,8 +189,8 @@ export class Web {
       return page(script(BY_HAND(address.searchParams.get("options") ?? "{}")));
     const make = PAGES[address.pathname];
     if (!make) return page("nothing here");
-    const made = this.#cache.get(address.pathname) ?? (await make());
-    this.#cache.set(address.pathname, made);
+    const made = this.#cache.get(address.href) ?? (await make(address));
+    this.#cache.set(address.href, made);
     return made;
   }
 }

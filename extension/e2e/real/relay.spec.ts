@@ -1,27 +1,55 @@
-/** Pages that speak to the hub themselves, in the words of `webmcp-local-relay`: no extension takes part in it. */
+/** Pages in the field that embed `webmcp-local-relay`: its own script speaks to the hub, and no extension has to. */
 
-import { call, expect, gone, listed, nameOf, test, textOf } from "./test";
+import { call, expect, gone, listed, nameOf, names, test, textOf } from "./test";
 
-test.use({ world: "relay", config: "[tabs]\nrelay = true\n" });
+test.use({ world: "relay", native: false, config: "[tabs]\nrelay = true\n" });
 
-type Relay = { relay: { state: string; port?: number } };
+type Seen = { relay: { state: string; port?: number } };
 
-test("a page that embeds the relay is listed, called and gone with its tab", async ({
+test("a page that embeds the relay is listed, called, changed and gone with its tab", async ({
   hub,
   web,
   browserContext,
   client,
 }) => {
-  const { relay } = await hub.api<Relay>("/api/tabs");
+  const { relay } = await hub.api<Seen>("/api/tabs");
   expect(relay.state).toBe("on");
-  const url = web.at(`/relay?port=${relay.port}`);
+  // The extension of these tests may see pages of `127.0.0.1`, not of `localhost`.
+  const url = web.at(`/relay?port=${relay.port}`).replace("127.0.0.1", "localhost");
   const page = await browserContext.newPage();
   await page.goto(url);
-  await listed(client, nameOf(url, "search", 1));
-  expect(await call(client, nameOf(url, "search", 1), { q: "tea" })).toBe('search {"q":"tea"}');
-  const wrong = await client.callTool({ name: nameOf(url, "search", 1), arguments: { q: 7 } });
+  await listed(client, nameOf(url, "echo", 1));
+  expect(await call(client, nameOf(url, "echo", 1), { text: "tea" })).toBe("echo tea");
+  const failed = await client.callTool({ name: nameOf(url, "boom", 1), arguments: {} });
+  expect(failed).toMatchObject({ isError: true });
+  const wrong = await client.callTool({ name: nameOf(url, "echo", 1), arguments: { text: 7 } });
   expect(textOf(wrong)).toMatch(/^arguments do not match/);
-  expect(await page.evaluate("accepted")).toBe(true);
+  expect(await page.evaluate("calls")).toBe(1);
+  await page.evaluate("addTool('later')");
+  await listed(client, nameOf(url, "later", 1));
   await page.close();
-  await gone(client, nameOf(url, "search", 1));
+  await gone(client, nameOf(url, "echo", 1));
+});
+
+test("a page that the extension shares and the relay too is one tab, and its tools are called once", async ({
+  hub,
+  web,
+  browserContext,
+  client,
+}) => {
+  const { relay } = await hub.api<Seen>("/api/tabs");
+  const url = web.at(`/relay?port=${relay.port}`);
+  const page = await browserContext.newPage();
+  const told = page
+    .waitForEvent("websocket")
+    .then((it) => it.waitForEvent("framesent", ({ payload }) => String(payload).includes("tools/list")));
+  await page.goto(url);
+  await told;
+  await listed(client, nameOf(url, "echo", 1));
+  const own = ["boom", "echo", "plain", "slow"].map((it) => nameOf(url, it, 1));
+  await expect.poll(() => names(client, url)).toEqual(own);
+  expect(await call(client, nameOf(url, "echo"), { text: "once" })).toBe("echo once");
+  expect(await page.evaluate("calls")).toBe(1);
+  await page.close();
+  await gone(client, nameOf(url, "echo", 1));
 });
