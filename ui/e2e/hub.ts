@@ -1,9 +1,10 @@
 /** The real hub, on a free port with an empty data folder, and scripted servers for it. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { Watch } from "./watch";
 
 const built = (name: string) => resolve(import.meta.dirname, "../../target/debug", name);
 export const HUB = process.env.TOOLGROVE_BIN ?? built("toolgrove");
@@ -21,6 +22,8 @@ export type Hub = {
   /** The home folder that its clients' files are in. */
   home: string;
   api: <T>(path: string, body?: unknown) => Promise<T>;
+  /** Remembers the secrets it is shown; when the hub has ended, they must stand nowhere. */
+  watch: Watch;
   /** Adds servers without a page. */
   add: (servers: Record<string, unknown>) => Promise<void>;
   stop: () => Promise<void>;
@@ -36,13 +39,23 @@ export async function startHub({ mode = "solo", demo = false, more = "" }: HubOp
   const home = join(folder, "home");
   mkdirSync(home);
   writeFileSync(config, `listen = "127.0.0.1:0"\nmode = "${mode}"\n${more}`);
+  const log = join(folder, "hub.log");
   const child = spawn(HUB, ["serve", ...(demo ? ["--demo"] : [])], {
-    env: { ...process.env, TOOLGROVE_DATA: data, TOOLGROVE_CONFIG: config, HOME: home, XDG_CONFIG_HOME: "" },
+    env: {
+      ...process.env,
+      TOOLGROVE_DATA: data,
+      TOOLGROVE_CONFIG: config,
+      TOOLGROVE_LOG: "trace",
+      HOME: home,
+      XDG_CONFIG_HOME: "",
+    },
+    stdio: ["ignore", "pipe", openSync(log, "w")],
   });
-  const said = await firstWords(child);
+  const said = await firstWords(child, log);
   const url = /http:\/\/[\d.]+:\d+(?=\/mcp)/.exec(said)?.[0] ?? "";
   const signIn = PAGE.exec(said)?.[0] ?? "";
   const key = readFileSync(join(data, "key"), "utf8").trim();
+  const watch = new Watch(data, log);
   const api = async <T>(path: string, body?: unknown) => {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     const response = await fetch(
@@ -56,6 +69,7 @@ export async function startHub({ mode = "solo", demo = false, more = "" }: HubOp
     signIn,
     home,
     api,
+    watch,
     add: async (servers) => {
       await api("/api/mcp/import", { text: JSON.stringify(servers), save_anyway: true });
     },
@@ -63,21 +77,22 @@ export async function startHub({ mode = "solo", demo = false, more = "" }: HubOp
       const ended = new Promise((done) => child.once("exit", done));
       child.kill("SIGTERM");
       await ended;
+      watch.search();
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 /** What the hub says until it has said where its page is. */
-function firstWords(child: ChildProcess): Promise<string> {
+function firstWords(child: ChildProcess, log: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = "";
-    const hear = (piece: Buffer) => {
+    child.stdout?.on("data", (piece: Buffer) => {
       said += piece.toString();
       if (/ui\/(login|join)\?\S+\s/.test(said)) resolve(said);
-    };
-    child.stdout?.on("data", hear);
-    child.stderr?.on("data", hear);
-    child.once("exit", (code) => reject(new Error(`the hub ended with ${code}: ${said}`)));
+    });
+    child.once("exit", (code) =>
+      reject(new Error(`the hub ended with ${code}: ${said}${readFileSync(log, "utf8")}`)),
+    );
   });
 }

@@ -242,6 +242,7 @@ test("a token is shown once, works, and stops working", async ({ page, hub, cont
   await page.getByRole("button", { name: "Make token" }).click();
   await page.getByRole("button", { name: "Copy the token" }).click();
   const token = await page.evaluate(() => navigator.clipboard.readText());
+  hub.watch.hide(token);
   const status = async () => {
     const headers = { Authorization: `Bearer ${token}` };
     return (await fetch(`${hub.url}/api/status`, { headers })).status;

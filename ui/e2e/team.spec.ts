@@ -32,6 +32,7 @@ test.describe("a team", () => {
 
     const bob = await (await browser.newContext()).newPage();
     const complaints = listenToConsole(bob);
+    hub.watch.follow(bob.context());
     await bob.goto(link ?? "");
     await bob.getByLabel("Password").fill("another long password");
     await bob.keyboard.press("Enter");

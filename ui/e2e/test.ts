@@ -21,6 +21,7 @@ export const test = base.extend<Fixtures>({
   },
   page: async ({ page, hub }, use) => {
     const complaints = listenToConsole(page);
+    hub.watch.follow(page.context());
     await page.goto(hub.signIn);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await use(page);
