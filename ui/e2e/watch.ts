@@ -42,7 +42,10 @@ export class Watch {
       const text = readFileSync(place, "latin1");
       for (const secret of this.#known) {
         const at = text.indexOf(secret);
-        if (at >= 0) throw new Error(`${basename(place)}: a secret stands after ${text.slice(at - 200, at)}`);
+        if (at >= 0)
+          throw new Error(
+            `${basename(place)}: a secret stands after ${text.slice(Math.max(at - 200, 0), at)}`,
+          );
       }
     }
   }

@@ -385,7 +385,7 @@ fn edits_by_hand_are_followed_and_never_overwritten() {
 #[test]
 fn the_two_hundredth_bundle_comes_as_quickly_as_the_first() {
     let home = Home::new();
-    let hub = home.serve();
+    let hub = home.serve_with("serve --listen 127.0.0.1:0 --json");
     let install = |number: usize| {
         // Two servers each, that no one has to wait for; every second bundle brings twins.
         let server =

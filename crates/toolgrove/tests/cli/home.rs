@@ -12,11 +12,31 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::watch;
+
 /// Longer than anything here takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Options whose values are secrets.
+const SECRETS: [&str; 4] = ["--credential", "--env", "--header", "--set"];
+
 pub(crate) struct Home {
     folder: TempDir,
+}
+
+/// What it kept and said must hold no secret that it was given.
+impl Drop for Home {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        for name in ["key", "secret.key"] {
+            if let Ok(secret) = fs::read_to_string(self.data(name)) {
+                watch::hide(secret.trim());
+            }
+        }
+        watch::left_behind(self.folder.path());
+    }
 }
 
 /// How a command ended.
@@ -68,8 +88,15 @@ impl Home {
 
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolgrove"));
+        command.args(args);
+        let args: Vec<_> = command.get_args().filter_map(OsStr::to_str).collect();
+        for given in args.windows(2).filter(|it| SECRETS.contains(&it[0])) {
+            // A file is named with `@`; what is in it is found where it is read.
+            if let Some((_, value)) = given[1].split_once('=').filter(|it| !it.1.starts_with('@')) {
+                watch::hide(value);
+            }
+        }
         command
-            .args(args)
             .env("TOOLGROVE_DATA", self.path("data"))
             .env("TOOLGROVE_CONFIG", self.path("toolgrove.toml"))
             .env("HOME", self.path("home"))
@@ -92,6 +119,9 @@ impl Home {
 
     pub(crate) fn finish(&self, command: &mut Command) -> Ran {
         let output = command.output().unwrap();
+        for said in [&output.stdout, &output.stderr] {
+            watch::search("what a command says", &String::from_utf8_lossy(said));
+        }
         let text = |bytes: Vec<u8>| self.tidy(&String::from_utf8(bytes).unwrap());
         Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     }
@@ -115,14 +145,18 @@ impl Home {
         text.replace(&self.folder.path().display().to_string(), "~")
     }
 
-    /// A hub on a free port.
+    /// A hub on a free port that logs all it can: its log is searched for secrets.
     pub(crate) fn serve(&self) -> Hub {
-        self.serve_with("serve --listen 127.0.0.1:0 --json")
+        let mut command = self.command("serve --listen 127.0.0.1:0 --json".split_whitespace());
+        self.start(command.env("TOOLGROVE_LOG", "trace"))
     }
 
     pub(crate) fn serve_with(&self, line: &str) -> Hub {
-        let mut child = self
-            .command(line.split_whitespace())
+        self.start(&mut self.command(line.split_whitespace()))
+    }
+
+    fn start(&self, command: &mut Command) -> Hub {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::from(fs::File::create(self.path("hub.log")).unwrap()))
             .spawn()

@@ -15,3 +15,6 @@ mod serve;
 mod site;
 mod start;
 mod stdio;
+#[allow(dead_code, reason = "of what searches for secrets, commands use a part")]
+#[path = "../support/watch.rs"]
+mod watch;

@@ -199,7 +199,7 @@ impl Hub {
         let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
         let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, body };
         if is_ours {
-            watch::answered(&path, &answer);
+            watch::answered(&path, &answer.headers, &answer.body);
         } else {
             // Another server says what it was shown.
             watch::sent("", &answer.headers, &answer.body);

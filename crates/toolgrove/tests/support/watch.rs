@@ -14,8 +14,6 @@ use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE, LOCATION, SET_COOKIE};
 use serde_json::Value;
 
-use super::Answer;
-
 /// Shorter ones would be found by chance.
 const SHORTEST: usize = 8;
 /// The files whose purpose is a secret.
@@ -30,7 +28,7 @@ const MAPS: [&str; 3] = ["credentials", "env", "headers"];
 static KNOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// From now on this stands nowhere.
-pub fn hide(secret: &str) {
+pub(crate) fn hide(secret: &str) {
     let secret = secret.strip_prefix("Bearer ").unwrap_or(secret);
     if secret.len() >= SHORTEST && !secret.contains("${") {
         KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned());
@@ -38,7 +36,7 @@ pub fn hide(secret: &str) {
 }
 
 /// Fails if one of them stands in a text. What somebody wrote into an address themselves may come back to them.
-fn search(place: &str, text: &str) {
+pub(crate) fn search(place: &str, text: &str) {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     for secret in known.iter().filter(|it| !place.contains(it.as_str())) {
         if let Some(at) = text.find(secret.as_str()) {
@@ -50,7 +48,7 @@ fn search(place: &str, text: &str) {
 }
 
 /// Remembers what a request shows.
-pub fn sent(path: &str, headers: &HeaderMap, body: &[u8]) {
+pub(crate) fn sent(path: &str, headers: &HeaderMap, body: &[u8]) {
     learn_link(path);
     for value in [AUTHORIZATION, COOKIE].iter().filter_map(|it| headers.get(it)?.to_str().ok()) {
         hide(value.split_once('=').map_or(value, |it| it.1));
@@ -67,26 +65,26 @@ pub fn sent(path: &str, headers: &HeaderMap, body: &[u8]) {
 }
 
 /// Searches an answer, and remembers what it shows for the first time.
-pub fn answered(path: &str, answer: &Answer) {
+pub(crate) fn answered(path: &str, headers: &HeaderMap, body: &[u8]) {
     let place = path.split('?').next().unwrap_or_default();
     let is_tool = ["/mcp", "/sse", "/api/mcp/call", "/api/mcp/xml"].iter().any(|it| place.starts_with(it));
-    let location = answer.headers.get(LOCATION).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let location = headers.get(LOCATION).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if !is_tool && place != "/ui/join" && !path.contains("secrets=true") {
         search(path, location);
-        search(path, &answer.text());
+        search(path, &String::from_utf8_lossy(body));
     }
-    for cookie in answer.headers.get_all(SET_COOKIE).iter().filter_map(|it| it.to_str().ok()) {
+    for cookie in headers.get_all(SET_COOKIE).iter().filter_map(|it| it.to_str().ok()) {
         let value = cookie.split(';').next().unwrap_or_default();
         hide(value.split_once('=').map_or("", |it| it.1));
     }
     learn_link(location);
-    if let (false, Ok(json)) = (is_tool, serde_json::from_slice(&answer.body)) {
+    if let (false, Ok(json)) = (is_tool, serde_json::from_slice(body)) {
         learn(&json, From::Hub);
     }
 }
 
 /// Searches one event of a stream.
-pub fn heard(place: &str, event: &str) {
+pub(crate) fn heard(place: &str, event: &str) {
     search(place, event);
 }
 
@@ -124,28 +122,33 @@ fn learn_link(link: &str) {
 }
 
 /// Searches what a hub leaves behind, when it is dropped.
-pub struct Watch(pub PathBuf);
+pub(crate) struct Watch(pub(crate) PathBuf);
 
 impl Drop for Watch {
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;
         }
-        for file in files(&self.0.join("data")) {
-            let name = file.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-            if KEYS.contains(&name) {
-                let mode = fs::metadata(&file).map_or(0o600, |it| it.permissions().mode() & 0o777);
-                assert_eq!(mode, 0o600, "{}", file.display());
-            } else {
-                search(name, &read(&file));
-            }
-        }
-        search("the log", &read(&self.0.join("hub.log")));
+        left_behind(&self.0);
         let printed = read(&self.0.join("hub.out"));
         // A link is printed to be opened, and what a client is to show to be copied.
         let is_meant = |it: &&str| it.contains("code=") || it.contains("Authorization");
         printed.lines().filter(|it| !is_meant(it)).for_each(|it| search("what it printed", it));
     }
+}
+
+/// Searches the data folder of a hub and its log.
+pub(crate) fn left_behind(place: &Path) {
+    for file in files(&place.join("data")) {
+        let name = file.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+        if KEYS.contains(&name) {
+            let mode = fs::metadata(&file).map_or(0o600, |it| it.permissions().mode() & 0o777);
+            assert_eq!(mode, 0o600, "{}", file.display());
+        } else {
+            search(name, &read(&file));
+        }
+    }
+    search("the log", &read(&place.join("hub.log")));
 }
 
 fn read(file: &Path) -> String {
