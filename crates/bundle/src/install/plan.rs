@@ -194,7 +194,7 @@ impl<'a> Draft<'a> {
             self.readers = Readers::OwnerOnly;
             let title = self.state.target.title();
             let what = if used.set.is_empty() { "secret settings".to_owned() } else { names(&used.set) };
-            warnings.push(format!("{title} now holds the value of {what}; only you may read it"));
+            warnings.push(format!("{title} holds the value of {what}; only you may read it"));
         }
     }
 

@@ -386,7 +386,7 @@ fn secret_mode(given: &Value) {
     assert_ne!(mode("mcp.json"), 0o600);
     let outcome = kit.install("b", json!({"s": {"command": "c", "env": given["env"]}})).unwrap();
     assert_eq!(kit.servers()[&name("b", "s")]["env"]["API_KEY"], "secret");
-    assert_eq!(outcome.warnings, ["mcp.json now holds the value of `MY_API_KEY`; only you may read it"]);
+    assert_eq!(outcome.warnings, ["mcp.json holds the value of `MY_API_KEY`; only you may read it"]);
     assert_eq!(mode("mcp.json"), 0o600);
     kit.install("c", one()).unwrap();
     assert_eq!((mode("mcp.json"), mode("mcp.json.backup")), (0o600, 0o600), "and it stays so");

@@ -252,7 +252,7 @@ fn an_mcpb_is_installed_with_its_answers() {
     let server = &kit.servers()[&name("w", "w")];
     assert_eq!(server["env"]["TOKEN"], "t0p");
     assert!(server["args"][0].as_str().unwrap().ends_with("data/bundles/w/1.0.0/s.js"));
-    assert_eq!(outcome.warnings, ["mcp.json now holds the value of secret settings; only you may read it"]);
+    assert_eq!(outcome.warnings, ["mcp.json holds the value of secret settings; only you may read it"]);
     assert!(!std::fs::read_to_string(kit.target.tracking_file()).unwrap().contains("t0p"));
     assert!(!serde_json::to_string(&outcome).unwrap().contains("t0p"), "an outcome can be shown");
 }

@@ -299,7 +299,7 @@ fn settings_are_asked_for_and_kept_for_the_next_version() {
             with TOKEN = ${user_config.token}
           needs `token`: Token. Of the service
           writes `~/home/.config/Code/User/mcp.json`
-        warning: mcp.json now holds the value of secret settings; only you may read it
+        warning: mcp.json holds the value of secret settings; only you may read it
         error: setting `token` is needed
         hint: give it with `--set token=<value>`
         exit 2"]]
