@@ -79,6 +79,13 @@ function problemOffset(text: string): number {
   return scanner.failed ?? scanner.offset;
 }
 
+/** Where the JSON value that begins at an offset ends, or where it stops being one. */
+export function valueAt(text: string, from: number): { end: number } | { wrong: number } {
+  const scanner = new Scanner(text);
+  scanner.offset = from;
+  return scanner.value(0) ? { end: scanner.offset } : { wrong: scanner.failed ?? scanner.offset };
+}
+
 const NUMBER = /-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"/y;
