@@ -40,7 +40,7 @@ const home = createRoute({
 const mcp = createRoute({
   getParentRoute: under,
   path: "/mcp",
-  validateSearch: texts("q", "scope", "select", "add"),
+  validateSearch: texts("q", "scope", "select", "add", "bud"),
   component: lazyRouteComponent(() => import("./screens/mcp/mcp"), "Mcp"),
 });
 const instance = createRoute({
@@ -78,25 +78,25 @@ const settings = createRoute({
   path: "/settings",
   component: lazyRouteComponent(() => import("./screens/settings/settings"), "SettingsScreen"),
 });
-const later = lazyRouteComponent(() => import("./screens/later"), "Later");
 const discover = createRoute({
   getParentRoute: under,
   path: "/discover",
   validateSearch: texts("q", "select", "version"),
   component: lazyRouteComponent(() => import("./screens/discover/discover"), "Discover"),
 });
+/** One component for both, so that a chat which gets its id stays as it is. */
 const chat = createRoute({
   getParentRoute: under,
   path: "/chat",
   validateSearch: texts("prompt"),
-  component: later,
+  component: lazyRouteComponent(() => import("./screens/chat/chat"), "ChatScreen"),
 });
-const oneChat = createRoute({ getParentRoute: under, path: "/chat/$id", component: later });
+const oneChat = createRoute({ getParentRoute: () => chat, path: "/$id" });
 const plan = createRoute({
   getParentRoute: under,
   path: "/plans/$id",
   validateSearch: texts("node"),
-  component: later,
+  component: lazyRouteComponent(() => import("./screens/plan/plan"), "PlanScreen"),
 });
 
 export function makeRouter(client: QueryClient, history?: RouterHistory) {
@@ -111,8 +111,7 @@ export function makeRouter(client: QueryClient, history?: RouterHistory) {
       people,
       settings,
       discover,
-      chat,
-      oneChat,
+      chat.addChildren([oneChat]),
       plan,
     ]),
     basepath: "/ui",

@@ -1,24 +1,21 @@
-/** Inserting a tool: into the composer that is there, else onto the clipboard. */
+/** Inserting a tool: into the composer or the plan that is there, else into a new chat. */
 
-import { callSnippet, type Snippet } from "@/lib/call-snippet";
-import { copy } from "./clipboard";
-import { toast } from "./toast";
+export type Inserted = { server: string; method: string; serverId: string };
 
-type Composer = (snippet: Snippet) => void;
+type Taker = (inserted: Inserted) => void;
 
-let composer: Composer | undefined;
+let taker: Taker | undefined;
 
-/** A composer that is on screen takes what is inserted. Gives back how to let go. */
-export function mountComposer(take: Composer): () => void {
-  composer = take;
+/** What is on screen takes what is inserted. Gives back how to let go. */
+export function mountTaker(take: Taker): () => void {
+  taker = take;
   return () => {
-    if (composer === take) composer = undefined;
+    if (taker === take) taker = undefined;
   };
 }
 
-export async function insertMethod(server: string, method: string): Promise<void> {
-  const snippet = callSnippet(server, method);
-  if (composer) return composer(snippet);
-  const done = await copy(snippet.text);
-  await toast(done ? `Copied ${snippet.text}` : "This browser does not allow copying");
+/** False when nothing here takes it. */
+export function insertMethod(inserted: Inserted): boolean {
+  taker?.(inserted);
+  return taker !== undefined;
 }

@@ -59,15 +59,17 @@ test("staying on a server for 80 ms asks for its methods, once", async () => {
 
 test("a server is opened and its method inserted with keys alone", async () => {
   fakeHub(TABLE);
-  const copied = vi.spyOn(navigator.clipboard, "writeText").mockResolvedValue();
-  open("/mcp");
+  const { router } = open("/mcp");
   await row(/github/);
   const first = screen.getByRole("tree").querySelector<HTMLElement>("[tabindex='0']");
   act(() => first?.focus());
   await userEvent.keyboard("{ArrowDown}{ArrowRight}");
   await row(/search_code/);
   await userEvent.keyboard("{ArrowDown}{Enter}");
-  await waitFor(() => expect(copied).toHaveBeenCalledWith("/call github.search_code(…)"));
+  const box = (await screen.findByLabelText("Message")) as HTMLTextAreaElement;
+  expect(router.state.location.pathname).toBe("/chat");
+  expect(box.value).toBe("/call github.search_code(…)");
+  expect(box.value.slice(box.selectionStart, box.selectionEnd)).toBe("…");
 });
 
 test("tools of servers and of the hub itself have different icons with words", async () => {

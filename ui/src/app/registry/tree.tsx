@@ -4,6 +4,7 @@ import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react";
 import { insertMethod } from "@/app/insert";
+import { callSnippet } from "@/lib/call-snippet";
 import { moveIn, type Row } from "@/lib/registry-rows";
 import { TreeRow } from "./row";
 
@@ -49,8 +50,11 @@ export function RegistryTree({ rows, onToggle, ref }: Props) {
       });
   };
   const insert = (row: Row) => {
-    if (row.kind === "method" && row.entry.reason === null)
-      void insertMethod(row.entry.instance?.slug ?? row.entry.name, row.method.name);
+    if (row.kind !== "method" || row.entry.reason !== null) return;
+    const server = row.entry.instance?.slug ?? row.entry.name;
+    const method = row.method.name;
+    if (insertMethod({ server, method, serverId: row.entry.id })) return;
+    void router.navigate({ to: "/chat", search: { prompt: callSnippet(server, method).text } });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.metaKey || event.ctrlKey || event.altKey) return;

@@ -15,13 +15,13 @@ import { Empty } from "@/parts/empty";
 import { Foreign } from "@/parts/foreign";
 import { FormField } from "@/parts/form-field";
 import { ProblemView } from "@/parts/problem";
+import { Progress } from "@/parts/progress";
+import { Questions } from "@/parts/questions";
 import { SkeletonRows } from "@/parts/skeleton";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/input";
 import { type Prompt, promptsQuery } from "./offer";
-import { Progress } from "./progress";
-import { Questions } from "./questions";
 import { Split } from "./split";
 import { useCall } from "./use-call";
 

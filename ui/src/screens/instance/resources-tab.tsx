@@ -14,12 +14,12 @@ import { Empty } from "@/parts/empty";
 import { Foreign } from "@/parts/foreign";
 import { FormField } from "@/parts/form-field";
 import { ProblemView } from "@/parts/problem";
+import { Progress } from "@/parts/progress";
 import { SkeletonRows } from "@/parts/skeleton";
 import { Badge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/input";
 import { expand, type Resource, resourcesQuery, variablesOf } from "./offer";
-import { Progress } from "./progress";
 import { Split } from "./split";
 import { useCall } from "./use-call";
 

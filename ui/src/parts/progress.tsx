@@ -7,7 +7,7 @@ import { duration } from "@/lib/format";
 import { Foreign } from "@/parts/foreign";
 import { Button } from "@/ui/button";
 
-export function Progress({ state, onCancel }: { state: CallState; onCancel: () => void }) {
+export function Progress({ state, onCancel }: { state: CallState; onCancel?: () => void }) {
   const elapsed = useElapsed(state.startedAt);
   const { progress } = state;
   const share = progress?.total ? Math.min(progress.progress / progress.total, 1) : undefined;
@@ -25,9 +25,11 @@ export function Progress({ state, onCancel }: { state: CallState; onCancel: () =
           )}
         </span>
         <span className="text-muted tabular-nums">{duration(elapsed)}</span>
-        <Button size="sm" onClick={onCancel}>
-          Cancel
-        </Button>
+        {onCancel && (
+          <Button size="sm" onClick={onCancel}>
+            Cancel
+          </Button>
+        )}
       </div>
       <div
         role="progressbar"

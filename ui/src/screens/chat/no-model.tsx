@@ -1,0 +1,30 @@
+/** No model is set up: how to, and what works without one. */
+
+import { useQuery } from "@tanstack/react-query";
+import { Sentence } from "@/parts/problem";
+import { SnippetView } from "@/parts/snippet";
+import { modelsQuery } from "./api";
+
+const CONFIG = `[provider.local]
+kind = "openai"                    # OpenAI, Ollama, vLLM, LM Studio, OpenRouter
+url = "http://127.0.0.1:11434/v1"
+
+[provider.claude]
+kind = "anthropic"
+key = "\${env:ANTHROPIC_API_KEY}"`;
+
+export function NoModel() {
+  const { data } = useQuery(modelsQuery);
+  return (
+    <section aria-label="No model" className="space-y-2 rounded-lg border bg-surface p-4">
+      <h2 className="font-semibold">No model is set up</h2>
+      <p className="text-muted">
+        <Sentence text={data?.hint ?? "add a provider to `toolgrove.toml`, then start the hub again"} />
+      </p>
+      <SnippetView text={CONFIG} label="the configuration" />
+      <p className="text-muted">
+        Tools work without one: type <code>/</code>, or drag one here from the registry.
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,4 @@
+/** A plan. */
+export function PlanScreen() {
+  return null;
+}
