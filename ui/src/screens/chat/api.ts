@@ -2,7 +2,7 @@
 
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { get, patch, remove } from "@/api/http";
-import type { Bud, Chat, ChatTool, ChatWhole, Models, Overrides } from "@/api/types.gen";
+import type { Chat, ChatTool, ChatWhole, Overrides } from "@/api/types.gen";
 import { type Message, NO_THREAD, type Thread } from "@/lib/chat-thread";
 import { forget, isFollowed, putChat, threadKey } from "./turn";
 
@@ -22,16 +22,6 @@ export const chatQuery = (id: string) =>
       return { ...NO_THREAD, chat, messages: messages as Message[] };
     },
   });
-
-export const modelsQuery = queryOptions({
-  queryKey: ["models"],
-  queryFn: ({ signal }) => get<Models>("/api/models", signal),
-});
-
-export const budsQuery = queryOptions({
-  queryKey: ["buds"],
-  queryFn: ({ signal }) => get<Bud[]>("/api/buds", signal),
-});
 
 export const chatToolsQuery = (id: string) =>
   queryOptions({

@@ -2,7 +2,7 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { MessagesSquare } from "lucide-react";
+import { MessageSquare } from "lucide-react";
 import { useEffect, useState } from "react";
 import { asProblem } from "@/api/http";
 import { registryQuery } from "@/api/queries";
@@ -18,7 +18,8 @@ import { SkeletonRows } from "@/parts/skeleton";
 import { useTitle } from "@/parts/use-title";
 import { Button } from "@/ui/button";
 import { Dialog, DialogContent } from "@/ui/dialog";
-import { budsQuery, chatQuery, chatToolsQuery, modelsQuery, useChangeChat } from "./api";
+import { budsQuery, modelsQuery } from "../bud/api";
+import { chatQuery, chatToolsQuery, useChangeChat } from "./api";
 import { CallForm } from "./call-form";
 import { Composer } from "./composer";
 import { NoModel } from "./no-model";
@@ -49,7 +50,7 @@ export function ChatScreen() {
         {!isWide && (
           <div className="flex shrink-0 border-b px-2 py-1">
             <Button size="sm" variant="ghost" onClick={() => setList(true)}>
-              <MessagesSquare />
+              <MessageSquare />
               Chats
             </Button>
           </div>

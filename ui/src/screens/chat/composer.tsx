@@ -1,7 +1,7 @@
 /** What is said next: text, pictures, or a line that calls something. `/` and `@` offer what is already known. */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { ImagePlus, SendHorizontal, Square, X } from "lucide-react";
+import { Play, Plus, X } from "lucide-react";
 import {
   type ClipboardEvent,
   type KeyboardEvent,
@@ -21,7 +21,7 @@ import { type Line, readLine } from "@/lib/slash";
 import { type Choice, choicesFor, wantedAt } from "@/lib/slash-choices";
 import { dataUrl } from "@/lib/untrusted";
 import { Button } from "@/ui/button";
-import { budsQuery } from "./api";
+import { budsQuery } from "../bud/api";
 import { optionId, SlashPalette } from "./slash-palette";
 
 type Call = Extract<Line, { kind: "call" }>;
@@ -214,7 +214,7 @@ export function Composer({ initial, busy, onSend, onForm, onStop, onRun, childre
             <PictureButton onFiles={(files) => void addFiles(files)} />
             {busy ? (
               <Button size="icon" className="ml-auto" aria-label="Stop" onClick={onStop}>
-                <Square />
+                <span aria-hidden className="size-3 rounded-xs bg-current" />
               </Button>
             ) : (
               <Button
@@ -225,7 +225,7 @@ export function Composer({ initial, busy, onSend, onForm, onStop, onRun, childre
                 aria-label="Send"
                 disabled={text.trim() === "" && images.length === 0}
               >
-                <SendHorizontal />
+                <Play />
               </Button>
             )}
           </div>
@@ -288,7 +288,7 @@ function PictureButton({ onFiles }: { onFiles: (files: Iterable<File>) => void }
         aria-label="Attach pictures"
         onClick={() => input.current?.click()}
       >
-        <ImagePlus />
+        <Plus />
       </Button>
     </>
   );

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Sentence } from "@/parts/problem";
 import { SnippetView } from "@/parts/snippet";
-import { modelsQuery } from "./api";
+import { modelsQuery } from "../bud/api";
 
 const CONFIG = `[provider.local]
 kind = "openai"                    # OpenAI, Ollama, vLLM, LM Studio, OpenRouter

@@ -1,7 +1,7 @@
 /** Who answers, and with what tools: in a row under the text box. */
 
 import { useQuery } from "@tanstack/react-query";
-import { Cpu, Wrench } from "lucide-react";
+import { Box, Wrench } from "lucide-react";
 import { type FormEvent, useId, useState } from "react";
 import type { Problem } from "@/api/types";
 import type { Bud, Overrides } from "@/api/types.gen";
@@ -11,7 +11,8 @@ import { ProblemView } from "@/parts/problem";
 import { Button } from "@/ui/button";
 import { Dialog, DialogBody, DialogContent, DialogFooter } from "@/ui/dialog";
 import { Input, Select } from "@/ui/input";
-import { budsQuery, chatToolsQuery, modelsQuery } from "./api";
+import { budsQuery, modelsQuery } from "../bud/api";
+import { chatToolsQuery } from "./api";
 import { useServerRows } from "./tools-sheet";
 
 export type Chosen = { bud: string | null; model: string | null; overrides: Overrides };
@@ -42,7 +43,7 @@ export function SetupRow({ chatId, chosen, problem, onChange, onTools }: Props) 
         ))}
       </Select>
       <Button size="sm" variant="ghost" onClick={() => setModel(true)} className="max-w-40">
-        <Cpu />
+        <Box />
         <span className="truncate">{chosen.model ?? "Model"}</span>
       </Button>
       <ToolsButton

@@ -1,6 +1,6 @@
 /** What a line may begin with, above the composer. Focus stays in the text box. */
 
-import { SlashSquare } from "lucide-react";
+import { Terminal } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { cn } from "@/lib/class";
 import type { Choice } from "@/lib/slash-choices";
@@ -51,7 +51,7 @@ export function SlashPalette({ id, choices, at, onChoose }: Props) {
 }
 
 function Picture({ choice: { kind, from, label } }: { choice: Choice }) {
-  if (kind === "command") return <SlashSquare aria-hidden className="size-3.5 shrink-0 text-muted" />;
+  if (kind === "command") return <Terminal aria-hidden className="size-3.5 shrink-0 text-muted" />;
   if (kind === "bud") return <ServerIcon name={label} kind="bud" transport="bud" className="size-4!" />;
   return <ToolIcon kind={from ?? "external"} />;
 }

@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Ellipsis, LoaderCircle, Plus, Workflow } from "lucide-react";
+import { Ellipsis, LoaderCircle, Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { asProblem } from "@/api/http";
 import type { Chat } from "@/api/types.gen";
@@ -31,9 +31,9 @@ export function ThreadList({ current, onGo }: { current: string | undefined; onG
             New chat
           </Link>
         </Button>
-        <Button asChild variant="ghost" size="icon">
-          <Link to="/plans/$id" params={{ id: "new" }} aria-label="New plan" title="New plan">
-            <Workflow />
+        <Button asChild variant="ghost">
+          <Link to="/plans/$id" params={{ id: "new" }}>
+            New plan
           </Link>
         </Button>
       </div>

@@ -1,7 +1,7 @@
 /** Everything said in a chat. It stays at its end while words come, unless somebody reads further up. */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { ArrowDown, Link2, Pencil, Unplug } from "lucide-react";
+import { ChevronDown, ExternalLink, SquarePen, Unplug } from "lucide-react";
 import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { copy } from "@/app/clipboard";
 import { moveFocus, useCommand } from "@/app/commands";
@@ -109,7 +109,7 @@ export function ThreadView({ chatId, thread, busy, onSay, onStop }: Props) {
             toEnd();
           }}
         >
-          <ArrowDown />
+          <ChevronDown />
           To the end
         </Button>
       )}
@@ -223,7 +223,7 @@ const Said = memo(function Said({
             disabled={busy}
             onClick={() => setEdited(text)}
           >
-            <Pencil />
+            <SquarePen />
           </Button>
         </Tools>
       )}
@@ -313,7 +313,7 @@ function Tools({ id, text, children }: { id: string; text: string; children?: Re
         aria-label="Copy a link to this message"
         onClick={() => void link()}
       >
-        <Link2 />
+        <ExternalLink />
       </Button>
     </div>
   );

@@ -3,15 +3,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import {
-  Ban,
   Check,
   ChevronRight,
   CircleAlert,
-  CircleHelp,
+  CircleDashed,
+  CircleX,
   LoaderCircle,
-  PencilLine,
-  RotateCw,
-  Square,
+  RefreshCw,
+  SquarePen,
+  TriangleAlert,
 } from "lucide-react";
 import { useState } from "react";
 import { ask, asProblem } from "@/api/http";
@@ -47,14 +47,14 @@ const WORDS: Record<Phase, string> = {
   cancelled: "Stopped",
 };
 const LOOK: Record<Phase, [typeof Check, string]> = {
-  drafting: [PencilLine, "text-info"],
-  waiting: [CircleHelp, "text-warn"],
+  drafting: [SquarePen, "text-info"],
+  waiting: [TriangleAlert, "text-warn"],
   running: [LoaderCircle, "animate-spin text-info"],
-  "needs-input": [CircleHelp, "text-info"],
+  "needs-input": [CircleDashed, "text-info"],
   done: [Check, "text-ok"],
   failed: [CircleAlert, "text-bad"],
-  denied: [Ban, "text-muted"],
-  cancelled: [Square, "text-muted"],
+  denied: [CircleX, "text-muted"],
+  cancelled: [CircleX, "text-muted"],
 };
 
 type Props = {
@@ -95,7 +95,7 @@ export function ToolCard({ chatId, message, asked, progress, isLatest, onAgain, 
         <p className="flex flex-wrap items-center gap-1">
           {line && (
             <Button size="sm" variant="ghost" onClick={() => onAgain(line)}>
-              <RotateCw />
+              <RefreshCw />
               Run again
             </Button>
           )}

@@ -1,7 +1,7 @@
 /** Paste anything: the kind is recognised, what will run is shown, and nothing happens before the button. */
 
 import { useQuery } from "@tanstack/react-query";
-import { TriangleAlert } from "lucide-react";
+import { Sprout, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { asProblem } from "@/api/http";
 import { useImport } from "@/api/mutations";
@@ -24,7 +24,14 @@ npx -y @modelcontextprotocol/server-everything
 
 { "mcpServers": { "weather": { "url": "https://…" } } }`;
 
-export function AddSheet({ text: given, onClose }: { text: string; onClose: () => void }) {
+type Props = {
+  text: string;
+  /** A bud is written, not pasted. */
+  onBud: () => void;
+  onClose: () => void;
+};
+
+export default function AddSheet({ text: given, onBud, onClose }: Props) {
   const [text, setText] = useState(given);
   const [name, setName] = useState<string>();
   const [header, setHeader] = useState<[string, string]>(["", ""]);
@@ -115,13 +122,19 @@ export function AddSheet({ text: given, onClose }: { text: string; onClose: () =
               </Button>
             </>
           ) : (
-            <Button
-              variant="primary"
-              disabled={pasted.text === undefined || send.isPending}
-              onClick={() => start(pasted.text)}
-            >
-              Add &amp; Discover Tools
-            </Button>
+            <>
+              <Button className="mr-auto" disabled={send.isPending} onClick={onBud}>
+                <Sprout />
+                New bud
+              </Button>
+              <Button
+                variant="primary"
+                disabled={pasted.text === undefined || send.isPending}
+                onClick={() => start(pasted.text)}
+              >
+                Add &amp; Discover Tools
+              </Button>
+            </>
           )}
         </DialogFooter>
       </DialogContent>

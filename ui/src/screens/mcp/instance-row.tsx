@@ -1,7 +1,7 @@
 /** One instance: how it is, what to do, and its tools when opened. */
 
 import { Link } from "@tanstack/react-router";
-import { ChevronRight, Ellipsis, RefreshCw, ScrollText, Trash2 } from "lucide-react";
+import { ChevronRight, Ellipsis, RefreshCw, ScrollText, SquarePen, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { asProblem } from "@/api/http";
 import { useRefresh, useRemoveInstance, useTurn } from "@/api/mutations";
@@ -172,6 +172,14 @@ function RowMenu({
               <Link to="/mcp/$id" params={{ id: instance.slug }} search={{ tab: "log" }}>
                 <ScrollText />
                 Log
+              </Link>
+            </MenuItem>
+          )}
+          {instance.transport === "bud" && (
+            <MenuItem asChild>
+              <Link to="/mcp" search={{ bud: instance.server_id }}>
+                <SquarePen />
+                Edit bud
               </Link>
             </MenuItem>
           )}

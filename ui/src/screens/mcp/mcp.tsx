@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, Search } from "lucide-react";
-import { useRef } from "react";
+import { lazy, Suspense, useRef } from "react";
 import { asProblem } from "@/api/http";
 import { instancesQuery, serversQuery } from "@/api/queries";
 import { moveFocus, useCommand } from "@/app/commands";
@@ -16,9 +16,12 @@ import { ProblemView } from "@/parts/problem";
 import { SkeletonRows } from "@/parts/skeleton";
 import { Button } from "@/ui/button";
 import { Input } from "@/ui/input";
-import { AddSheet } from "./add-sheet";
 import { Available } from "./available";
 import { InstanceTable } from "./instance-table";
+
+/** They come when somebody adds something. */
+const AddSheet = lazy(() => import("./add-sheet"));
+const BudSheet = lazy(() => import("../bud/bud-sheet"));
 
 const SCOPES: { id: Scope; name: string }[] = [
   { id: "mine", name: "Mine" },
@@ -124,12 +127,18 @@ export function Mcp() {
           </>
         )}
       </div>
-      {search.add !== undefined && (
-        <AddSheet
-          text={search.add}
-          onClose={() => void navigate({ search: { ...search, add: undefined }, replace: true })}
-        />
-      )}
+      <Suspense>
+        {search.add !== undefined && (
+          <AddSheet
+            text={search.add}
+            onBud={() => set({ add: undefined, bud: "new" })}
+            onClose={() => set({ add: undefined })}
+          />
+        )}
+        {search.bud !== undefined && (
+          <BudSheet key={search.bud} id={search.bud} onClose={() => set({ bud: undefined })} />
+        )}
+      </Suspense>
     </Page>
   );
 }
