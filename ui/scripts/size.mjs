@@ -19,13 +19,14 @@ const PARTS = [
     entries: ["src/screens/mcp/mcp.tsx", "src/screens/instance/instance.tsx"],
   },
   { name: "discover", cap: 15, entries: ["src/screens/discover/discover.tsx"] },
+  { name: "bud", cap: 15, entries: ["src/screens/bud/bud-sheet.tsx"] },
   { name: "chat", cap: 85, entries: ["src/screens/chat/chat.tsx"] },
   {
     name: "activity",
     cap: 40,
     entries: ["src/screens/activity/activity.tsx", "src/screens/activity/call.tsx"],
   },
-  { name: "plan graph", cap: 75, entries: ["src/screens/plan/graph.tsx"] },
+  { name: "plan graph", cap: 75, entries: ["src/screens/plan/plan.tsx", "src/screens/plan/graph.tsx"] },
   {
     name: "admin + people + settings",
     cap: 30,

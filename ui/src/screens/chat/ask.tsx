@@ -4,13 +4,13 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { asProblem } from "@/api/http";
 import { useSwitchTool } from "@/api/mutations";
 import type { ChatQuestion } from "@/api/types.gen";
+import type { Home } from "@/lib/home-of";
 import { isObject } from "@/lib/json";
 import type { Question } from "@/lib/mcp-request";
 import { Foreign } from "@/parts/foreign";
 import { ProblemView } from "@/parts/problem";
 import { Questions } from "@/parts/questions";
 import { Button } from "@/ui/button";
-import type { Home } from "./home-of";
 import { type Answer, allowHere, answer } from "./turn";
 
 type Props = { chatId: string; asked: ChatQuestion; tool: string; home: Home };

@@ -6,6 +6,7 @@ import { asProblem } from "@/api/http";
 import { metaQuery, registryQuery } from "@/api/queries";
 import type { Method } from "@/api/types";
 import { draftProblems, freshDraft, sentText, switched } from "@/lib/draft";
+import { isObject } from "@/lib/json";
 import { rootField } from "@/lib/schema";
 import { callLine, type Line } from "@/lib/slash";
 import type { Problem } from "@/lib/validate";
@@ -80,7 +81,11 @@ function Form({ call, method, onSend }: { call: Call; method: Method; onSend: (l
           <SchemaForm
             field={field}
             value={draft.value}
-            onChange={(value) => setDraft({ ...draft, value: (value ?? {}) as typeof draft.value })}
+            onChange={(value) =>
+              setDraft((before) =>
+                before.mode === "form" ? { ...before, value: isObject(value) ? value : {} } : before,
+              )
+            }
             problems={shown}
             onUnfinished={(pointer, problem) =>
               setDraft((before) => {

@@ -23,6 +23,7 @@ import type { CallProgress, Phase } from "@/lib/call-state";
 import { type Content, isDraft, type Message, phaseOf } from "@/lib/chat-thread";
 import { cn } from "@/lib/class";
 import { duration } from "@/lib/format";
+import { type Home, homeOf } from "@/lib/home-of";
 import type { Json } from "@/lib/json";
 import { callLine } from "@/lib/slash";
 import { ContentView, TextView } from "@/parts/content-view";
@@ -34,7 +35,6 @@ import { Announcer, Progress } from "@/parts/progress";
 import { ToolIcon } from "@/parts/tool-icon";
 import { Button } from "@/ui/button";
 import { Ask } from "./ask";
-import { type Home, homeOf } from "./home-of";
 
 const WORDS: Record<Phase, string> = {
   drafting: "Writing",

@@ -1,7 +1,7 @@
 /** The server a tool belongs to, as far as the registry knows. */
 
 import type { RegistryEntry } from "@/api/types";
-import { bareName } from "@/lib/chat-thread";
+import { bareName } from "./chat-thread";
 
 export type Home = { entry: RegistryEntry | undefined; server: string | undefined; method: string };
 
