@@ -18,7 +18,10 @@ const SCREENS: [string, string, RegExp][] = [
   ["Changes", "/ui/admin/people?tab=changes", /server\.|Nothing was changed/],
   ["Settings", "/ui/settings", /Your data/],
   ["Discover", "/ui/discover", /No bundles yet/],
-  ["Chat", "/ui/chat", /Chat comes with buds/],
+  ["Chat", "/ui/chat", /No model is set up/],
+  ["Chat with a line", "/ui/chat?prompt=/call%20tools.", /Ask something/],
+  ["New bud", "/ui/mcp?bud=new", /A model with a purpose/],
+  ["Plan", "/ui/plans/new", /Drag a tool here/],
   ["Not found", "/ui/mcp/nobody", /nothing you may see/],
 ];
 

@@ -15,6 +15,7 @@ import {
   Plus,
   Settings,
   Shield,
+  Sprout,
   Sun,
   Users,
 } from "lucide-react";
@@ -123,6 +124,18 @@ export default function Palette({ onClose, onShortcuts }: Props) {
                 onSelect={go(() => router.navigate({ to: "/mcp", search: { add: "" } }))}
               >
                 Add a server
+              </Item>
+              <Item
+                icon={<Sprout />}
+                onSelect={go(() => router.navigate({ to: "/mcp", search: { bud: "new" } }))}
+              >
+                New bud
+              </Item>
+              <Item
+                icon={<Activity />}
+                onSelect={go(() => router.navigate({ to: "/plans/$id", params: { id: "new" } }))}
+              >
+                New plan
               </Item>
               <Item icon={<Sun />} onSelect={go(() => setPreference("theme", "light"))}>
                 Light theme

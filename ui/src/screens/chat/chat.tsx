@@ -3,7 +3,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { MessageSquare } from "lucide-react";
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { asProblem } from "@/api/http";
 import { registryQuery } from "@/api/queries";
 import type { Problem } from "@/api/types";
@@ -21,6 +21,7 @@ import { Dialog, DialogContent } from "@/ui/dialog";
 import { budsQuery, modelsQuery } from "../bud/api";
 import { chatQuery, chatToolsQuery, useChangeChat } from "./api";
 import { CallForm } from "./call-form";
+import { ChatRail } from "./chat-rail";
 import { Composer } from "./composer";
 import { NoModel } from "./no-model";
 import { type Chosen, SetupRow } from "./setup";
@@ -39,6 +40,12 @@ export function ChatScreen() {
   const isWide = useWide();
   const [isList, setList] = useState(false);
   const place = id === undefined ? `${NEW} ${begun} ${prompt ?? ""}` : (places.get(id) ?? id);
+  const menu = !isWide && (
+    <Button size="sm" variant="ghost" onClick={() => setList(true)}>
+      <MessageSquare />
+      Chats
+    </Button>
+  );
   return (
     <div className="flex h-full min-h-0">
       {isWide && (
@@ -46,17 +53,7 @@ export function ChatScreen() {
           <ThreadList current={id} />
         </div>
       )}
-      <div className="flex min-w-0 flex-1 flex-col">
-        {!isWide && (
-          <div className="flex shrink-0 border-b px-2 py-1">
-            <Button size="sm" variant="ghost" onClick={() => setList(true)}>
-              <MessageSquare />
-              Chats
-            </Button>
-          </div>
-        )}
-        <Conversation key={place} id={id} place={place} prompt={prompt ?? ""} />
-      </div>
+      <Conversation key={place} id={id} place={place} prompt={prompt ?? ""} menu={menu} />
       {isList && !isWide && (
         <Dialog open onOpenChange={setList}>
           <DialogContent side="left" title="Chats">
@@ -70,15 +67,9 @@ export function ChatScreen() {
 
 const NOTHING: Chosen = { bud: null, model: null, overrides: NO_OVERRIDES };
 
-function Conversation({
-  id: named,
-  place,
-  prompt,
-}: {
-  id: string | undefined;
-  place: string;
-  prompt: string;
-}) {
+type ConversationProps = { id: string | undefined; place: string; prompt: string; menu: ReactNode };
+
+function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const [born, setBorn] = useState<string>();
@@ -88,6 +79,7 @@ function Conversation({
   const { chat } = thread;
   const [form, setForm] = useState<Extract<Line, { kind: "call" }>>();
   const [isTools, setTools] = useState(false);
+  const [isRail, setRail] = useState(false);
   const [stopProblem, setStopProblem] = useState<Problem>();
   const setup = useSetup(id, chat);
   const busy = thread.stream === "open" || (thread.stream === "lost" && chat?.running === true);
@@ -123,50 +115,64 @@ function Conversation({
   const isEmpty = thread.messages.length === 0 && !query.isLoading;
   return (
     <>
-      <h1 className="sr-only">{chat?.title || "New chat"}</h1>
-      {query.isLoading && <SkeletonRows rows={4} className="flex-1" />}
-      {query.isError && !query.data && (
-        <div className="mx-auto w-full max-w-[50rem] flex-1 p-4">
-          <ProblemView problem={asProblem(query.error)}>
-            <Button size="sm" onClick={() => query.refetch()}>
-              Try again
+      <div className="flex min-w-0 flex-1 flex-col">
+        <header className="flex h-10 shrink-0 items-center gap-2 border-b px-3">
+          {menu}
+          <h1 className="min-w-0 flex-1 truncate font-semibold">
+            <Foreign text={chat?.title || "New chat"} plain />
+          </h1>
+          {!isEmpty && (
+            <Button size="sm" variant="ghost" aria-expanded={isRail} onClick={() => setRail(!isRail)}>
+              Calls
             </Button>
-          </ProblemView>
-        </div>
-      )}
-      {isEmpty && !query.isError && (
-        <Beginning onText={(text) => void navigate({ to: "/chat", search: { prompt: text } })} />
-      )}
-      {!isEmpty && !query.isLoading && (
-        <ThreadView
-          chatId={id ?? NEW}
-          thread={thread}
+          )}
+        </header>
+        {query.isLoading && <SkeletonRows rows={4} className="flex-1" />}
+        {query.isError && !query.data && (
+          <div className="mx-auto w-full max-w-[50rem] flex-1 p-4">
+            <ProblemView problem={asProblem(query.error)}>
+              <Button size="sm" onClick={() => query.refetch()}>
+                Try again
+              </Button>
+            </ProblemView>
+          </div>
+        )}
+        {isEmpty && !query.isError && (
+          <Beginning onText={(text) => void navigate({ to: "/chat", search: { prompt: text } })} />
+        )}
+        {!isEmpty && !query.isLoading && (
+          <ThreadView
+            chatId={id ?? NEW}
+            thread={thread}
+            busy={busy}
+            onSay={(text, edit, images) => void say(text, images, edit)}
+            onStop={halt}
+          />
+        )}
+        {(thread.problem ?? stopProblem) && (
+          <div className="mx-auto w-full max-w-[50rem] px-3 pb-2 md:px-6">
+            <ProblemView problem={(thread.problem ?? stopProblem) as Problem} />
+          </div>
+        )}
+        <Composer
+          initial={prompt}
+          focused={named === undefined}
           busy={busy}
-          onSay={(text, edit) => void say(text, [], edit)}
+          onSend={say}
+          onForm={setForm}
           onStop={halt}
-        />
-      )}
-      {(thread.problem ?? stopProblem) && (
-        <div className="mx-auto w-full max-w-[50rem] px-3 pb-2 md:px-6">
-          <ProblemView problem={(thread.problem ?? stopProblem) as Problem} />
-        </div>
-      )}
-      <Composer
-        initial={prompt}
-        busy={busy}
-        onSend={say}
-        onForm={setForm}
-        onStop={halt}
-        onRun={(command) => (command === "new" ? void navigate({ to: "/chat" }) : setTools(true))}
-      >
-        <SetupRow
-          chatId={setup.counted}
-          chosen={setup.chosen}
-          problem={setup.problem}
-          onChange={setup.change}
-          onTools={() => setTools(true)}
-        />
-      </Composer>
+          onRun={(command) => (command === "new" ? void navigate({ to: "/chat" }) : setTools(true))}
+        >
+          <SetupRow
+            chatId={setup.counted}
+            chosen={setup.chosen}
+            problem={setup.problem}
+            onChange={setup.change}
+            onTools={() => setTools(true)}
+          />
+        </Composer>
+      </div>
+      {isRail && <ChatRail thread={thread} onClose={() => setRail(false)} />}
       {form && (
         <CallForm
           call={form}

@@ -27,6 +27,8 @@ import { optionId, SlashPalette } from "./slash-palette";
 type Call = Extract<Line, { kind: "call" }>;
 type Props = {
   initial: string;
+  /** Whether one has come to say something. */
+  focused: boolean;
   busy: boolean;
   /** False when the hub did not take it; then the text comes back. */
   onSend: (text: string, images: Picture[]) => Promise<boolean>;
@@ -38,7 +40,7 @@ type Props = {
 
 const MOST_BYTES = 5_000_000;
 
-export function Composer({ initial, busy, onSend, onForm, onStop, onRun, children }: Props) {
+export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun, children }: Props) {
   const client = useQueryClient();
   const [text, setText] = useState(initial);
   const [caret, setCaret] = useState(initial.length);
@@ -81,9 +83,9 @@ export function Composer({ initial, busy, onSend, onForm, onStop, onRun, childre
   useEffect(() => {
     // What an address brought is there to be finished.
     const gap = initial.indexOf("…");
-    box.current?.focus();
+    if (focused) box.current?.focus();
     if (gap >= 0) box.current?.setSelectionRange(gap, gap + 1);
-  }, [initial]);
+  }, [initial, focused]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the text is another
   useLayoutEffect(() => {
     const it = box.current;
@@ -151,6 +153,7 @@ export function Composer({ initial, busy, onSend, onForm, onStop, onRun, childre
         event.preventDefault();
         setClosed(true);
       } else if (busy) onStop();
+      else box.current?.blur();
     }
   };
   const addFiles = async (files: Iterable<File>) => {

@@ -6,7 +6,7 @@ import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from "rea
 import { copy } from "@/app/clipboard";
 import { moveFocus, useCommand } from "@/app/commands";
 import { toast } from "@/app/toast";
-import { isDraft, type Message, type Row, rowsOf, type Thread } from "@/lib/chat-thread";
+import { type Content, isDraft, type Message, type Row, rowsOf, type Thread } from "@/lib/chat-thread";
 import { count } from "@/lib/format";
 import { ContentView } from "@/parts/content-view";
 import { CopyButton } from "@/parts/copy-button";
@@ -15,6 +15,7 @@ import { Markdown } from "@/parts/markdown";
 import { ProblemView } from "@/parts/problem";
 import { Button } from "@/ui/button";
 import { Textarea } from "@/ui/input";
+import { Ask } from "./ask";
 import { NoModel } from "./no-model";
 import { ToolCard, UseCard } from "./tool-card";
 import { follow } from "./turn";
@@ -22,11 +23,16 @@ import { follow } from "./turn";
 /** A text this long is not read as Markdown, and not whole. */
 const LONG = 50_000;
 
+/** A question that belongs to no card. */
+const NOWHERE = { entry: undefined, server: undefined, method: "" };
+
+export type Say = (text: string, edit?: string, images?: Content["images"]) => void;
+
 type Props = {
   chatId: string;
   thread: Thread;
   busy: boolean;
-  onSay: (text: string, edit?: string) => void;
+  onSay: Say;
   onStop: () => void;
 };
 
@@ -61,7 +67,9 @@ export function ThreadView({ chatId, thread, busy, onSay, onStop }: Props) {
   };
 
   const lastSaid = thread.messages.findLast((it) => it.role === "user");
-  const again = () => lastSaid && onSay(lastSaid.content.text, isDraft(lastSaid) ? undefined : lastSaid.id);
+  const again = () =>
+    lastSaid &&
+    onSay(lastSaid.content.text, isDraft(lastSaid) ? undefined : lastSaid.id, lastSaid.content.images);
   return (
     <div className="relative min-h-0 flex-1">
       <section
@@ -86,6 +94,11 @@ export function ThreadView({ chatId, thread, busy, onSay, onStop }: Props) {
               onAgain={again}
             />
           ))}
+          {thread.asks
+            .filter((it) => it.message === null)
+            .map((it) => (
+              <Ask key={it.id} chatId={chatId} asked={it} tool="" home={NOWHERE} />
+            ))}
           {thread.stream === "lost" && (
             <p role="alert" className="flex flex-wrap items-center gap-2 text-warn">
               <Unplug aria-hidden className="size-4" />
@@ -123,7 +136,7 @@ type RowProps = {
   thread: Thread;
   busy: boolean;
   isLatest: boolean;
-  onSay: (text: string, edit?: string) => void;
+  onSay: Say;
   onStop: () => void;
   onAgain: () => void;
 };
@@ -157,15 +170,7 @@ function RowView({ row, chatId, thread, busy, isLatest, onSay, onStop, onAgain }
   }
 }
 
-const Said = memo(function Said({
-  message,
-  busy,
-  onSay,
-}: {
-  message: Message;
-  busy: boolean;
-  onSay: (text: string, edit?: string) => void;
-}) {
+const Said = memo(function Said({ message, busy, onSay }: { message: Message; busy: boolean; onSay: Say }) {
   const [edited, setEdited] = useState<string>();
   const { text, images } = message.content;
   if (edited !== undefined) {
@@ -176,7 +181,7 @@ const Said = memo(function Said({
           event.preventDefault();
           if (edited.trim() === "" || busy) return;
           setEdited(undefined);
-          onSay(edited, message.id);
+          onSay(edited, message.id, images);
         }}
         onKeyDown={(event) => {
           if (event.key === "Escape") setEdited(undefined);

@@ -35,6 +35,7 @@ import { Announcer, Progress } from "@/parts/progress";
 import { ToolIcon } from "@/parts/tool-icon";
 import { Button } from "@/ui/button";
 import { Ask } from "./ask";
+import { Nested } from "./nested";
 
 const WORDS: Record<Phase, string> = {
   drafting: "Writing",
@@ -91,6 +92,7 @@ export function ToolCard({ chatId, message, asked, progress, isLatest, onAgain, 
         <Progress state={{ phase, startedAt, ...(progress ? { progress } : {}) }} onCancel={onStop} />
       )}
       <Outcome content={content} home={home} callId={message.call_id} />
+      {isOver && message.call_id && home.entry?.kind === "bud" && <Nested callId={message.call_id} />}
       {isOver && !isDraft(message) && (
         <p className="flex flex-wrap items-center gap-1">
           {line && (
@@ -113,13 +115,16 @@ export function ToolCard({ chatId, message, asked, progress, isLatest, onAgain, 
   );
 }
 
+/** As much of what is being written is shown. */
+const MOST = 4000;
+
 /** A tool that the model is still asking for. */
 export function UseCard({ name, text, isWriting }: { name: string; text: string; isWriting: boolean }) {
   const { data: entries } = useQuery(registryQuery);
   return (
     <Frame phase={isWriting ? "drafting" : "cancelled"} home={homeOf(entries, name)} opens>
       <pre className="thin-scroll max-h-60 overflow-auto whitespace-pre-wrap rounded-md bg-sunken p-3 text-sm leading-5">
-        <Foreign text={text || "…"} plain />
+        <Foreign text={text.length > MOST ? `…${text.slice(-MOST)}` : text || "…"} plain />
       </pre>
     </Frame>
   );

@@ -57,6 +57,11 @@ export async function send(client: QueryClient, order: Order): Promise<Problem |
   }
 }
 
+const NOT_TAKEN: Problem = {
+  status: 0,
+  code: "hub.gone",
+  detail: "the connection ended before the hub had taken it",
+};
 const STOPPED: Problem = { status: 0, code: "chat.stopped", detail: "stopped before the hub had taken it" };
 
 function withWait(error: unknown): Problem {
@@ -134,6 +139,7 @@ async function listen(
   }
   flush();
   if (open.get(id) === controller) open.delete(id);
+  if (!isOver && id === NEW) throw new Refused(NOT_TAKEN);
   if (!isOver) write(client, id, { ...read(client, id), stream: "lost" });
   else putChat(client, read(client, id).chat);
 }

@@ -1,7 +1,7 @@
 /** Settings of one instance: its names, its credentials, what changed, and its end. */
 
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { asProblem } from "@/api/http";
 import { useChangeInstance, useConnect, useRemoveInstance } from "@/api/mutations";
@@ -190,7 +190,18 @@ function Definition({ instance }: { instance: WholeInstance }) {
     ["Own endpoint", `${location.origin}/mcp/i/${instance.slug}`],
   ];
   return (
-    <Card title="Definition">
+    <Card
+      title="Definition"
+      actions={
+        instance.transport === "bud" && (
+          <Button asChild size="sm">
+            <Link to="/mcp" search={{ bud: instance.server_id }}>
+              Edit bud
+            </Link>
+          </Button>
+        )
+      }
+    >
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-1.5 p-4">
         {rows.map(([name, value]) => (
           <div key={name} className="contents">
