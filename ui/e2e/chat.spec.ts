@@ -21,11 +21,11 @@ test("a line calls a tool: composed with the palette, shown at once, and still t
   await page.keyboard.insertText('name: "Ada"');
   await expect(box).toHaveValue('/call one.greet(name: "Ada")');
   await box.press("Enter");
-  await expect(page.getByRole("region", { name: "greet: Done" })).toBeVisible();
+  await expect(page.getByRole("group", { name: "greet: Done" })).toBeVisible();
   await expect(page.getByText("Hello, Ada!")).toBeVisible();
   expect(asked().filter((it) => !it.startsWith("GET"))).toEqual(["POST /api/chats"]);
   await page.reload();
-  await expect(page.getByRole("region", { name: "greet: Done" })).toBeVisible();
+  await expect(page.getByRole("group", { name: "greet: Done" })).toBeVisible();
 });
 
 test("a tool that is dropped into the composer is a line, and its form fills it in", async ({

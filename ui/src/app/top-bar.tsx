@@ -58,7 +58,12 @@ const NAMES: Record<string, string> = {
 
 function Crumbs() {
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const steps = path.replace(/^\/ui/, "").split("/").filter(Boolean);
+  // A chat and a plan say their names themselves.
+  const steps = path
+    .replace(/^\/ui/, "")
+    .replace(/^(\/chat|\/plans)\/.*/, "$1")
+    .split("/")
+    .filter(Boolean);
   const { data: workspaces } = useQuery(workspacesQuery);
   const workspace = workspaces?.[0]?.name;
   return (

@@ -12,7 +12,7 @@ const entry = (name: string, reason: string | null = null): RegistryEntry => ({
   description: "",
   tools: 2,
   status: "ready",
-  instance: { id: `i-${name}`, slug: name, name, enabled: true, status: "ready" },
+  instance: { id: `i-${name}`, slug: name, name, enabled: true, status: "ready", failure: null },
   instances: [],
   reason,
 });

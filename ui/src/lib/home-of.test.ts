@@ -8,6 +8,7 @@ const instance = (slug: string) => ({
   name: slug,
   enabled: true,
   status: "ready" as const,
+  failure: null,
 });
 const ENTRY: RegistryEntry = {
   id: "s",

@@ -11,7 +11,7 @@ const entry = (name: string, more: Partial<RegistryEntry> = {}): RegistryEntry =
   description: "",
   tools: 1,
   status: "ready",
-  instance: { id: `i-${name}`, slug: name, name, enabled: true, status: "ready" },
+  instance: { id: `i-${name}`, slug: name, name, enabled: true, status: "ready", failure: null },
   instances: [],
   reason: null,
   ...more,

@@ -13,6 +13,8 @@ export type Choice = {
   about: string;
   text: string;
   select?: [number, number];
+  /** Where the hub keeps a bud's picture. */
+  icon?: string;
   /** Where the tool or bud comes from. */
   from?: RegistryKind;
   /** A server whose methods are not here yet. */
@@ -102,6 +104,7 @@ const byName = (entry: RegistryEntry): Choice => ({
   about: entry.description,
   text: `${budWord(entry.name)} `,
   from: "bud",
+  icon: entry.icon,
 });
 
 function toolsOf(entry: RegistryEntry, meta: Meta | undefined): Choice[] {

@@ -30,7 +30,7 @@ function BlockView({ block }: { block: Block }) {
     case "heading":
       // Under the page's own headings.
       return createElement(
-        `h${Math.min(block.level + 2, 6)}`,
+        `h${Math.min(block.level + 1, 6)}`,
         { className: "pt-1 font-semibold text-lg" },
         <Inlines inner={block.inner} />,
       );

@@ -13,9 +13,16 @@ export function ScrollBox({
   children: ReactNode;
 }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it a keyboard could not scroll
-    <section aria-label={label} tabIndex={0} className={cn("thin-scroll overflow-auto", className)}>
+    // A group, because a page may have many and only a few landmarks.
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    <div
+      role="group"
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: without it a keyboard could not scroll
+      tabIndex={0}
+      className={cn("thin-scroll overflow-auto", className)}
+    >
       {children}
-    </section>
+    </div>
   );
 }

@@ -139,9 +139,9 @@ test("a tool that needs leave asks in its card, and a lost connection goes on wh
     "POST /api/chats/c1/asks/q": undefined,
   });
   open("/chat/c1");
-  expect(await screen.findByRole("region", { name: "search: Needs your leave" })).toBeTruthy();
+  expect(await screen.findByRole("group", { name: "search: Needs your leave" })).toBeTruthy();
   await userEvent.click(screen.getByRole("button", { name: "Allow once" }));
-  expect(await screen.findByRole("region", { name: "search: Running" })).toBeTruthy();
+  expect(await screen.findByRole("group", { name: "search: Running" })).toBeTruthy();
   await userEvent.click(await screen.findByRole("button", { name: "Continue" }));
   expect(await screen.findByText("sunny", { selector: "strong *" })).toBeTruthy();
 });

@@ -3,7 +3,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { MessageSquare } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { asProblem } from "@/api/http";
 import { registryQuery } from "@/api/queries";
 import type { Problem } from "@/api/types";
@@ -91,7 +91,16 @@ function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
     if (isRunning && id !== undefined) void follow(client, id);
   }, [client, id, isRunning]);
 
+  const isHere = useRef(true);
+  useEffect(() => {
+    isHere.current = true;
+    return () => {
+      isHere.current = false;
+    };
+  }, []);
   const onBorn = (fresh: string) => {
+    // Whoever went elsewhere meanwhile stays there.
+    if (!isHere.current) return;
     places.set(fresh, place);
     setBorn(fresh);
     void navigate({ to: "/chat/$id", params: { id: fresh }, replace: true }).then(() => {
@@ -99,6 +108,8 @@ function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
     });
   };
   const say = async (text: string, images: Picture[] = [], edit?: string) => {
+    // What was said before has to be here first.
+    if (query.isLoading) return false;
     setStopProblem(undefined);
     const said = { text, ...(images.length > 0 ? { images } : {}), ...(edit === undefined ? {} : { edit }) };
     const problem = await send(client, {

@@ -50,8 +50,9 @@ export function SlashPalette({ id, choices, at, onChoose }: Props) {
   );
 }
 
-function Picture({ choice: { kind, from, label } }: { choice: Choice }) {
+function Picture({ choice: { kind, from, label, icon } }: { choice: Choice }) {
   if (kind === "command") return <Terminal aria-hidden className="size-3.5 shrink-0 text-muted" />;
-  if (kind === "bud") return <ServerIcon name={label} kind="bud" transport="bud" className="size-4!" />;
+  if (kind === "bud")
+    return <ServerIcon icon={icon ?? ""} name={label} kind="bud" transport="bud" className="size-4!" />;
   return <ToolIcon kind={from ?? "external"} />;
 }

@@ -2,7 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { ChevronDown, ExternalLink, SquarePen, Unplug } from "lucide-react";
-import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { copy } from "@/app/clipboard";
 import { moveFocus, useCommand } from "@/app/commands";
 import { toast } from "@/app/toast";
@@ -66,10 +66,15 @@ export function ThreadView({ chatId, thread, busy, onSay, onStop }: Props) {
     setAway(!isAtEnd.current);
   };
 
-  const lastSaid = thread.messages.findLast((it) => it.role === "user");
-  const again = () =>
-    lastSaid &&
-    onSay(lastSaid.content.text, isDraft(lastSaid) ? undefined : lastSaid.id, lastSaid.content.images);
+  // The same for as long as the page is open, so that only what changed is drawn again.
+  const now = useRef({ thread, busy, onSay, onStop });
+  now.current = { thread, busy, onSay, onStop };
+  const say = useCallback<Say>((...given) => now.current.busy || now.current.onSay(...given), []);
+  const stop = useCallback(() => now.current.onStop(), []);
+  const again = useCallback(() => {
+    const last = now.current.thread.messages.findLast((it) => it.role === "user");
+    if (last) say(last.content.text, isDraft(last) ? undefined : last.id, last.content.images);
+  }, [say]);
   return (
     <div className="relative min-h-0 flex-1">
       <section
@@ -89,8 +94,8 @@ export function ThreadView({ chatId, thread, busy, onSay, onStop }: Props) {
               thread={thread}
               busy={busy}
               isLatest={at > latest}
-              onSay={onSay}
-              onStop={onStop}
+              onSay={say}
+              onStop={stop}
               onAgain={again}
             />
           ))}
@@ -161,7 +166,7 @@ function RowView({ row, chatId, thread, busy, isLatest, onSay, onStop, onAgain }
             asked={thread.asks.find((it) => it.message === message.id)}
             progress={thread.progress[message.id]}
             isLatest={isLatest}
-            onAgain={(line) => !busy && onSay(line)}
+            onAgain={onSay}
             onStop={onStop}
           />
         </article>
@@ -213,7 +218,7 @@ const Said = memo(function Said({ message, busy, onSay }: { message: Message; bu
       tabIndex={-1}
       data-item
       aria-label="You"
-      className="group ml-auto w-fit max-w-[85%] scroll-mt-4 rounded-lg bg-accent-soft px-3 py-2"
+      className="ml-auto w-fit max-w-[85%] scroll-mt-4 rounded-lg bg-accent-soft px-3 py-2"
     >
       <Foreign text={text} block className="max-w-[72ch]" />
       {images?.map((it, index) => (
@@ -253,7 +258,7 @@ const Spoken = memo(function Spoken({
       data-item
       aria-label="Answer"
       aria-busy={state === "running"}
-      className="group max-w-[72ch] scroll-mt-4 space-y-2 rounded-lg"
+      className="max-w-[72ch] scroll-mt-4 space-y-2 rounded-lg"
     >
       <Words text={text} />
       {state === "running" && text === "" && (
@@ -309,7 +314,7 @@ function Tools({ id, text, children }: { id: string; text: string; children?: Re
     await toast((await copy(url)) ? "Copied a link to this message" : "This browser does not allow copying");
   };
   return (
-    <div className="flex flex-wrap items-center gap-1 opacity-70 focus-within:opacity-100 group-hover:opacity-100">
+    <div className="flex flex-wrap items-center gap-1">
       {children}
       <CopyButton text={text} label="Copy the message" />
       <Button

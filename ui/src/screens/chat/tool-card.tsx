@@ -13,7 +13,7 @@ import {
   SquarePen,
   TriangleAlert,
 } from "lucide-react";
-import { useState } from "react";
+import { memo, useState } from "react";
 import { ask, asProblem } from "@/api/http";
 import { useConnect } from "@/api/mutations";
 import { registryQuery } from "@/api/queries";
@@ -69,7 +69,15 @@ type Props = {
   onStop: () => void;
 };
 
-export function ToolCard({ chatId, message, asked, progress, isLatest, onAgain, onStop }: Props) {
+export const ToolCard = memo(function ToolCard({
+  chatId,
+  message,
+  asked,
+  progress,
+  isLatest,
+  onAgain,
+  onStop,
+}: Props) {
   const { content } = message;
   const { data: entries } = useQuery(registryQuery);
   const home = homeOf(entries, content.tool ?? "", content.server);
@@ -113,7 +121,7 @@ export function ToolCard({ chatId, message, asked, progress, isLatest, onAgain, 
       )}
     </Frame>
   );
-}
+});
 
 /** As much of what is being written is shown. */
 const MOST = 4000;
@@ -145,11 +153,11 @@ function Frame({ phase, home, ms, opens, summary, children }: FrameProps) {
   const [Icon, colour] = LOOK[phase];
   const isGone = phase === "denied" || phase === "cancelled";
   return (
-    <section
+    <fieldset
       aria-label={`${home.method || "Tool"}: ${WORDS[phase]}`}
-      className="rounded-lg border bg-surface"
+      className="min-w-0 rounded-lg border bg-surface"
     >
-      <h3>
+      <h2>
         <button
           type="button"
           aria-expanded={isOpen}
@@ -181,9 +189,9 @@ function Frame({ phase, home, ms, opens, summary, children }: FrameProps) {
             {WORDS[phase]}
           </span>
         </button>
-      </h3>
+      </h2>
       {isOpen && <div className="space-y-3 border-t p-3">{children}</div>}
-    </section>
+    </fieldset>
   );
 }
 
