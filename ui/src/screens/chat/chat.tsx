@@ -77,7 +77,7 @@ function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
   const query = useQuery({ ...chatQuery(id ?? NEW), enabled: id !== undefined });
   const thread = query.data ?? NO_THREAD;
   const { chat } = thread;
-  const [form, setForm] = useState<Extract<Line, { kind: "call" }>>();
+  const [form, setForm] = useState<{ call: Extract<Line, { kind: "call" }>; clear: () => void }>();
   const [isTools, setTools] = useState(false);
   const [isRail, setRail] = useState(false);
   const [stopProblem, setStopProblem] = useState<Problem>();
@@ -124,6 +124,7 @@ function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
   const halt = () => void stop(id).catch((error) => setStopProblem(asProblem(error)));
 
   const isEmpty = thread.messages.length === 0 && !query.isLoading;
+  const problem = thread.problem ?? stopProblem ?? setup.problem;
   return (
     <>
       <div className="flex min-w-0 flex-1 flex-col">
@@ -160,9 +161,9 @@ function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
             onStop={halt}
           />
         )}
-        {(thread.problem ?? stopProblem) && (
+        {problem && (
           <div className="mx-auto w-full max-w-[50rem] px-3 pb-2 md:px-6">
-            <ProblemView problem={(thread.problem ?? stopProblem) as Problem} />
+            <ProblemView problem={problem} />
           </div>
         )}
         <Composer
@@ -170,7 +171,7 @@ function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
           focused={named === undefined}
           busy={busy}
           onSend={say}
-          onForm={setForm}
+          onForm={(call, clear) => setForm({ call, clear })}
           onStop={halt}
           onRun={(command) => (command === "new" ? void navigate({ to: "/chat" }) : setTools(true))}
         >
@@ -186,9 +187,10 @@ function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
       {isRail && <ChatRail thread={thread} onClose={() => setRail(false)} />}
       {form && (
         <CallForm
-          call={form}
+          call={form.call}
           onClose={() => setForm(undefined)}
           onSend={(line) => {
+            form.clear();
             setForm(undefined);
             void say(line);
           }}

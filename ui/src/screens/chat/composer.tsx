@@ -32,7 +32,8 @@ type Props = {
   busy: boolean;
   /** False when the hub did not take it; then the text comes back. */
   onSend: (text: string, images: Picture[]) => Promise<boolean>;
-  onForm: (call: Call) => void;
+  /** Somebody has to fill in the arguments; `clear` empties the box once that is done. */
+  onForm: (call: Call, clear: () => void) => void;
   onStop: () => void;
   onRun: (command: NonNullable<Choice["run"]>) => void;
   children: ReactNode;
@@ -73,7 +74,11 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
   };
   const insert = ({ text: snippet, select }: Snippet) => {
     setClosed(true);
-    put(snippet, select);
+    // A line takes the place of a line; among words it stands where they are.
+    const isLine = /^\s*(?:[/@]|$)/.test(text);
+    const from = isLine ? 0 : caret;
+    const rest = isLine ? "" : text.slice(caret);
+    put(text.slice(0, from) + snippet + rest, [from + select[0], from + select[1]]);
     box.current?.focus();
   };
   const take = useRef(insert);
@@ -118,7 +123,7 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
       return;
     }
     if (line.kind === "call" && line.args === undefined) {
-      onForm(line);
+      onForm(line, () => put(""));
       return;
     }
     const sent = { text, images };

@@ -1,6 +1,7 @@
 /** No model is set up: how to, and what works without one. */
 
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { Sentence } from "@/parts/problem";
 import { SnippetView } from "@/parts/snippet";
 import { modelsQuery } from "../bud/api";
@@ -13,7 +14,7 @@ url = "http://127.0.0.1:11434/v1"
 kind = "anthropic"
 key = "\${env:ANTHROPIC_API_KEY}"`;
 
-export function NoModel() {
+export function NoModel({ children }: { children?: ReactNode }) {
   const { data } = useQuery(modelsQuery);
   return (
     <section aria-label="No model" className="space-y-2 rounded-lg border bg-surface p-4">
@@ -25,6 +26,7 @@ export function NoModel() {
       <p className="text-muted">
         Tools work without one: type <code>/</code>, or drag one here from the registry.
       </p>
+      {children}
     </section>
   );
 }

@@ -269,7 +269,13 @@ const Spoken = memo(function Spoken({
       {state === "stopped" && <p className="text-muted">Stopped</p>}
       {error &&
         (error.code === "model.missing" ? (
-          <NoModel />
+          <NoModel>
+            {canRetry && (
+              <Button size="sm" onClick={onAgain}>
+                Try again
+              </Button>
+            )}
+          </NoModel>
         ) : (
           <ProblemView problem={error}>
             {canRetry && (
