@@ -5,30 +5,28 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { MessageSquare } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { asProblem } from "@/api/http";
-import { registryQuery } from "@/api/queries";
 import type { Problem } from "@/api/types";
 import type { Picture } from "@/api/types.gen";
 import { useWide } from "@/app/wide";
 import { NO_THREAD } from "@/lib/chat-thread";
-import { NO_OVERRIDES } from "@/lib/chat-tools";
-import { budWord, type Line, readLine } from "@/lib/slash";
+import { type Line, readLine } from "@/lib/slash";
 import { Foreign } from "@/parts/foreign";
 import { ProblemView } from "@/parts/problem";
 import { SkeletonRows } from "@/parts/skeleton";
 import { useTitle } from "@/parts/use-title";
 import { Button } from "@/ui/button";
 import { Dialog, DialogContent } from "@/ui/dialog";
-import { budsQuery, modelsQuery } from "../bud/api";
-import { chatQuery, chatToolsQuery, useChangeChat } from "./api";
+import { chatQuery } from "./api";
+import { Beginning } from "./beginning";
 import { CallForm } from "./call-form";
 import { ChatRail } from "./chat-rail";
 import { Composer } from "./composer";
-import { NoModel } from "./no-model";
-import { type Chosen, SetupRow } from "./setup";
+import { SetupRow } from "./setup";
 import { ThreadView } from "./thread";
 import { ThreadList } from "./thread-list";
 import { ToolsSheet } from "./tools-sheet";
 import { follow, NEW, send, stop } from "./turn";
+import { useSetup } from "./use-setup";
 
 /** A chat that was begun on this page keeps its place when it gets its id. */
 const places = new Map<string, string>();
@@ -64,8 +62,6 @@ export function ChatScreen() {
     </div>
   );
 }
-
-const NOTHING: Chosen = { bud: null, model: null, overrides: NO_OVERRIDES };
 
 type ConversationProps = { id: string | undefined; place: string; prompt: string; menu: ReactNode };
 
@@ -206,86 +202,5 @@ function Conversation({ id: named, place, prompt, menu }: ConversationProps) {
         />
       )}
     </>
-  );
-}
-
-/** Who answers and with what: kept here until there is a chat, then in it. */
-function useSetup(
-  id: string | undefined,
-  chat:
-    | { bud_id: string | null; model: string | null; mcp_config_overrides: Chosen["overrides"] }
-    | undefined,
-) {
-  const client = useQueryClient();
-  const [own, setOwn] = useState<Chosen>(NOTHING);
-  const [isCounting, setCounting] = useState(false);
-  const save = useChangeChat(id ?? NEW);
-  const { data: buds } = useQuery(budsQuery);
-  const stored = chat && { bud: chat.bud_id, model: chat.model, overrides: chat.mcp_config_overrides };
-  const chosen = stored ?? own;
-  const change = (next: Partial<Chosen>) => {
-    if (!stored) {
-      setOwn({ ...own, ...next });
-      return;
-    }
-    save.mutate(
-      {
-        ...(next.bud === undefined ? {} : { bud_id: next.bud }),
-        ...(next.model === undefined ? {} : { model: next.model }),
-        ...(next.overrides === undefined ? {} : { mcp_config_overrides: next.overrides }),
-      },
-      // What the hub had counted is no longer so; from here on the page counts.
-      {
-        onSuccess: () => {
-          setCounting(true);
-          client.removeQueries({ queryKey: chatToolsQuery(id ?? NEW).queryKey });
-        },
-      },
-    );
-  };
-  const made = {
-    ...(own.bud === null ? {} : { bud_id: own.bud }),
-    ...(own.model === null ? {} : { model: own.model }),
-    ...(own.overrides === NO_OVERRIDES ? {} : { mcp_config_overrides: own.overrides }),
-  };
-  return {
-    chosen,
-    change,
-    made,
-    counted: isCounting ? undefined : id,
-    bud: buds?.find((it) => it.id === chosen.bud)?.mcp_config,
-    problem: save.error ? asProblem(save.error) : undefined,
-  };
-}
-
-/** Nothing was said yet: what could be, from one's own tools. */
-function Beginning({ onText }: { onText: (text: string) => void }) {
-  const { data: models } = useQuery(modelsQuery);
-  const { data: entries } = useQuery(registryQuery);
-  const usable = (entries ?? []).filter((it) => it.reason === null && it.tools > 0);
-  const starters = usable.slice(0, 4).map((it) => {
-    const slug = it.instance?.slug ?? it.name;
-    return it.kind === "bud"
-      ? { key: it.id, words: `Ask ${it.name}`, text: `${budWord(it.name)} ` }
-      : { key: it.id, words: `Call a tool of ${it.name}`, text: `/call ${slug}.` };
-  });
-  return (
-    <div className="thin-scroll min-h-0 flex-1 overflow-y-auto">
-      <div className="mx-auto flex min-h-full w-full max-w-[50rem] flex-col justify-end gap-4 px-3 py-6 md:px-6">
-        {models?.providers.length === 0 && <NoModel />}
-        <p className="text-muted">Ask something, or call a tool.</p>
-        {starters.length > 0 && (
-          <ul className="grid gap-2 sm:grid-cols-2">
-            {starters.map((it) => (
-              <li key={it.key}>
-                <Button className="w-full justify-start! overflow-hidden" onClick={() => onText(it.text)}>
-                  <Foreign text={it.words} plain className="truncate" />
-                </Button>
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
-    </div>
   );
 }

@@ -1,7 +1,7 @@
 /** What is said next: text, pictures, or a line that calls something. `/` and `@` offer what is already known. */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { Play, Plus, X } from "lucide-react";
+import { Play } from "lucide-react";
 import {
   type ClipboardEvent,
   type KeyboardEvent,
@@ -19,9 +19,9 @@ import { callSnippet, type Snippet } from "@/lib/call-snippet";
 import { cn } from "@/lib/class";
 import { type Line, readLine } from "@/lib/slash";
 import { type Choice, choicesFor, wantedAt } from "@/lib/slash-choices";
-import { dataUrl } from "@/lib/untrusted";
 import { Button } from "@/ui/button";
 import { budsQuery } from "../bud/api";
+import { PictureButton, Pictures, pictureOf } from "./pictures";
 import { optionId, SlashPalette } from "./slash-palette";
 
 type Call = Extract<Line, { kind: "call" }>;
@@ -247,69 +247,6 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
       </div>
     </form>
   );
-}
-
-function Pictures({ images, onRemove }: { images: Picture[]; onRemove: (at: number) => void }) {
-  if (images.length === 0) return null;
-  return (
-    <ul aria-label="Attached" className="flex flex-wrap gap-2 px-3 pt-2.5">
-      {images.map((it, index) => (
-        <li key={index} className="relative">
-          <img
-            src={dataUrl("image", it.mimeType, it.data)}
-            alt={`Attached ${index + 1}`}
-            className="size-16 rounded-md border object-cover"
-          />
-          <Button
-            size="icon-sm"
-            className="-top-1.5 -right-1.5 absolute size-6!"
-            aria-label={`Take picture ${index + 1} out`}
-            onClick={() => onRemove(index)}
-          >
-            <X />
-          </Button>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function PictureButton({ onFiles }: { onFiles: (files: Iterable<File>) => void }) {
-  const input = useRef<HTMLInputElement>(null);
-  return (
-    <>
-      <input
-        ref={input}
-        type="file"
-        accept="image/*"
-        multiple
-        hidden
-        aria-label="Pictures"
-        onChange={(event) => {
-          onFiles([...(event.target.files ?? [])]);
-          event.target.value = "";
-        }}
-      />
-      <Button
-        variant="ghost"
-        size="icon-sm"
-        aria-label="Attach pictures"
-        onClick={() => input.current?.click()}
-      >
-        <Plus />
-      </Button>
-    </>
-  );
-}
-
-function pictureOf(file: File): Promise<Picture> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () =>
-      resolve({ mimeType: file.type, data: String(reader.result).split(",", 2)[1] ?? "" });
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
 }
 
 /** A method that is dropped is inserted as Enter would insert it. */

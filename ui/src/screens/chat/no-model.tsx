@@ -17,7 +17,7 @@ key = "\${env:ANTHROPIC_API_KEY}"`;
 export function NoModel({ children }: { children?: ReactNode }) {
   const { data } = useQuery(modelsQuery);
   return (
-    <section aria-label="No model" className="space-y-2 rounded-lg border bg-surface p-4">
+    <div className="space-y-2 rounded-lg border bg-surface p-4">
       <h2 className="font-semibold">No model is set up</h2>
       <p className="text-muted">
         <Sentence text={data?.hint ?? "add a provider to `toolgrove.toml`, then start the hub again"} />
@@ -27,6 +27,6 @@ export function NoModel({ children }: { children?: ReactNode }) {
         Tools work without one: type <code>/</code>, or drag one here from the registry.
       </p>
       {children}
-    </section>
+    </div>
   );
 }
