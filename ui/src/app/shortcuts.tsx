@@ -1,6 +1,6 @@
 /** The sheet of shortcuts. */
 
-import { SHEET } from "@/lib/keys";
+import { SHEET } from "@/lib/key-sheet";
 import { ScrollBox } from "@/parts/scroll-box";
 import { Dialog, DialogContent } from "@/ui/dialog";
 
