@@ -123,10 +123,12 @@ export default function AddSheet({ text: given, onBud, onClose }: Props) {
             </>
           ) : (
             <>
-              <Button className="mr-auto" disabled={send.isPending} onClick={onBud}>
-                <Sprout />
-                New bud
-              </Button>
+              {text.trim() === "" && (
+                <Button className="mr-auto" onClick={onBud}>
+                  <Sprout />
+                  New bud
+                </Button>
+              )}
               <Button
                 variant="primary"
                 disabled={pasted.text === undefined || send.isPending}
