@@ -92,7 +92,7 @@ const SHOTS: Shot[] = [
   },
   { name: "people", path: "/ui/admin/people", seen: "Only you" },
   { name: "workspaces", path: "/ui/admin/people?tab=workspaces", seen: "New workspace" },
-  { name: "changes", path: "/ui/admin/people?tab=changes", seen: "server" },
+  { name: "changes", path: "/ui/admin/people?tab=changes", seen: "workspace" },
   { name: "settings", path: "/ui/settings", seen: "Your data" },
   {
     name: "palette",
@@ -141,6 +141,7 @@ async function live(hub: Hub) {
   await call("mcp__bad-day__complain", { lines: 14 });
   await call("mcp__bad-day__slow", { seconds: 0.8 });
   await call("mcp__bad-day__huge", { kilobytes: 64 });
+  await hub.api("/api/workspaces", { name: "greenhouse" });
 }
 
 test.use({

@@ -68,6 +68,8 @@ test("a workspace is made and somebody is put in it, and both stand in the chang
   await expect(page.getByText("Legal", { exact: true })).toBeVisible();
   await expectAccessible(page);
   await page.getByRole("link", { name: "Changes" }).click();
+  const current = page.getByRole("navigation", { name: "Admin" }).locator("[aria-current]");
+  await expect(current).toHaveText(["Changes"]);
   const row = page.getByRole("row", { name: /Legal/ });
   await expect(row).toBeVisible();
   await expect(row).toContainText("workspace");

@@ -64,7 +64,7 @@ export function AdminScreen() {
             </>
           }
         >
-          <AdminTabs here="registry" />
+          <AdminTabs />
           <div className="space-y-5">
             <div className="relative sm:max-w-72">
               <Search aria-hidden className="pointer-events-none absolute top-2 left-2 size-4 text-muted" />

@@ -29,7 +29,7 @@ export function PeopleScreen() {
   const here = tab === "workspaces" || tab === "changes" ? tab : "people";
   return (
     <Page {...PAGES[here]}>
-      <AdminTabs here={here} />
+      <AdminTabs />
       {here === "people" && <PeopleList isSolo={status.mode === "solo"} selected={select} />}
       {here === "workspaces" && <Workspaces />}
       {here === "changes" && <ChangeLog />}
