@@ -29,15 +29,16 @@ export type Hub = {
   stop: () => Promise<void>;
 };
 
-/** `more` are further lines of the configuration. */
-export type HubOptions = { mode?: "solo" | "team"; demo?: boolean; more?: string };
+/** `more` are further lines of the configuration; `place` a folder with a name that is fit to be seen. */
+export type HubOptions = { mode?: "solo" | "team"; demo?: boolean; more?: string; place?: string };
 
-export async function startHub({ mode = "solo", demo = false, more = "" }: HubOptions = {}): Promise<Hub> {
-  const folder = mkdtempSync(join(tmpdir(), "toolgrove-e2e-"));
+export async function startHub(options: HubOptions = {}): Promise<Hub> {
+  const { mode = "solo", demo = false, more = "", place } = options;
+  const folder = place ?? mkdtempSync(join(tmpdir(), "toolgrove-e2e-"));
   const config = join(folder, "toolgrove.toml");
   const data = join(folder, "data");
   const home = join(folder, "home");
-  mkdirSync(home);
+  mkdirSync(home, { recursive: true });
   writeFileSync(config, `listen = "127.0.0.1:0"\nmode = "${mode}"\n${more}`);
   const log = join(folder, "hub.log");
   const child = spawn(HUB, ["serve", ...(demo ? ["--demo"] : [])], {

@@ -2,6 +2,7 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Page } from "@playwright/test";
 import type { Hub } from "./hub";
@@ -149,7 +150,8 @@ test.use({
   hubOptions: async ({}, use) => {
     await new Promise<void>((listening) => registry.listen(0, "127.0.0.1", listening));
     const { port } = registry.address() as AddressInfo;
-    await use({ demo: true, more: `[sources]\nregistry = "http://127.0.0.1:${port}"\n` });
+    const more = `[sources]\nregistry = "http://127.0.0.1:${port}"\n`;
+    await use({ demo: true, more, place: join(tmpdir(), "pictures") });
     registry.close();
   },
   viewport: { width: WIDTH, height: 800 },
