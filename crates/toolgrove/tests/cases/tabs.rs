@@ -251,14 +251,14 @@ async fn elicit_alias(case: Case) {
                 json!({ "type": "tool-result", "requestId": asked["requestId"], "data": done("not bought") }),
             )
             .await;
-        // Without a running call there is nobody to ask.
-        browser
-            .say(json!({ "type": word, "confirmId": "d", "message": "Still?", "extensions": { "tabId": 1 } }))
-            .await;
-        assert_eq!(browser.next().await.unwrap()["data"]["error"]["code"], -32600);
     };
     let (result, ()) = meanwhile!(hub.call(CART, json!({})), page);
     assert_eq!(result["content"][0]["text"], "not bought", "{result}");
+    // Without a running call there is nobody to ask.
+    let question =
+        json!({ "type": word, "confirmId": "d", "message": "Still?", "extensions": { "tabId": 1 } });
+    browser.say(question).await;
+    assert_eq!(browser.next().await.unwrap()["data"]["error"]["code"], -32600);
 }
 
 async fn hello_accepted(case: Case) {
