@@ -22,7 +22,7 @@ use toolgrove_wire::{Raw, RpcError, sse};
 use uuid::Uuid;
 
 use crate::App;
-use crate::api::chats::{ChatEvent, Content, Picture};
+use crate::api::chats::{Chat, ChatEvent, Content, Picture};
 use crate::problem::store_error;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -119,7 +119,18 @@ impl Turn {
 
     /// Answers a question. `false`: nobody asks that.
     pub(crate) fn answer(&self, ask: Uuid, answer: Raw) -> bool {
-        lock(&self.asks).remove(&ask).is_some_and(|it| it.send(Ok(answer)).is_ok())
+        let Some(reply) = lock(&self.asks).remove(&ask) else { return false };
+        // Told first: whoever waits for it may end the turn at once.
+        self.tell(&ChatEvent::Asked { ask });
+        reply.send(Ok(answer)).is_ok()
+    }
+
+    /// Takes back what nobody waits for any more.
+    fn take_back(&self) {
+        let gone: Vec<Uuid> = lock(&self.asks).extract_if(|_, it| it.is_closed()).map(|it| it.0).collect();
+        for ask in gone {
+            self.tell(&ChatEvent::Asked { ask });
+        }
     }
 
     /// Everything after the event with this id; everything there is if it is none of this turn's.
@@ -169,6 +180,7 @@ impl App {
                 task::spawn("chat turn", async move {
                     turn::run(&app, &caller, &told, &chat, &message).await;
                     told.end();
+                    app.tell_chat(&chat).await;
                 });
                 Ok(turn)
             }
@@ -176,6 +188,18 @@ impl App {
                 self.turns.forget(chat.id);
                 Err(error)
             }
+        }
+    }
+
+    /// Tells its person's pages how a chat is now, if it is still there.
+    pub(crate) async fn tell_chat(&self, chat: &ChatRow) {
+        if !self.live.is_watched(chat.person_id) {
+            return;
+        }
+        match self.store.chat(chat.person_id, chat.id).await {
+            Ok(Some(now)) => self.live.tell_chat(chat.person_id, Chat::of(self, now)),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "a change of a chat was not told"),
         }
     }
 
@@ -191,10 +215,11 @@ impl App {
                 sent.text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
             self.store.update_chat(chat).await.map_err(store_error)?;
         }
-        turn.tell(&ChatEvent::Chat { chat: Box::new(crate::api::chats::Chat::of(self, chat.clone())) });
+        turn.tell(&ChatEvent::Chat { chat: Box::new(Chat::of(self, chat.clone())) });
         let content = Content { text: sent.text, images: sent.images, ..Content::default() };
         let message = MessageRow::new(chat.id, "user", serde_json::to_value(content).unwrap_or_default());
         self.put(turn, &message).await?;
+        self.tell_chat(chat).await;
         Ok(message)
     }
 

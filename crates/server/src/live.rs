@@ -28,6 +28,7 @@ use uuid::Uuid;
 
 use crate::App;
 use crate::api::calls::Call;
+use crate::api::chats::Chat;
 use crate::api::instances::{self, Instance};
 
 /// What waits for one listener at most.
@@ -65,6 +66,10 @@ pub enum LiveEvent {
     Question { id: Uuid, ms: f64 },
     /// The person's browsers or tabs are not what they were; so many questions of pages wait for an answer.
     Tabs { questions: usize },
+    /// A chat is new, or not what it was: said in, answered, renamed.
+    Chat { chat: Box<Chat> },
+    /// A chat is gone.
+    ChatRemoved { id: Uuid },
 }
 
 /// Whom an event is for, among the callers of one person.
@@ -179,6 +184,14 @@ impl Live {
     /// A person's browsers, tabs or their questions are not what they were.
     pub(crate) fn tell_tabs(&self, person: Uuid, questions: usize) {
         self.tell(person, About::Everything, &LiveEvent::Tabs { questions });
+    }
+
+    pub(crate) fn tell_chat(&self, person: Uuid, chat: Chat) {
+        self.tell(person, About::Everything, &LiveEvent::Chat { chat: Box::new(chat) });
+    }
+
+    pub(crate) fn chat_removed(&self, person: Uuid, id: Uuid) {
+        self.tell(person, About::Everything, &LiveEvent::ChatRemoved { id });
     }
 
     pub(crate) fn has_met(&self, person: Uuid) -> bool {

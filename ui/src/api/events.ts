@@ -5,6 +5,9 @@ import { dropInstance, putCall, putInstance, putLog } from "./patch";
 import { instancesQuery, registryQuery, statsQuery, statusQuery } from "./queries";
 import type { HubStatus, LiveEvent } from "./types";
 
+/** What pages that are loaded later do with events of their own. */
+export const hearers = new Set<(client: QueryClient, event: LiveEvent) => void>();
+
 /** The key under which it stands whether a page asks its person something. */
 export const ASKING = ["asking"];
 
@@ -89,7 +92,7 @@ export function apply(client: QueryClient, event: LiveEvent): void {
       readAgain(client);
       return;
     default:
-      return;
+      for (const hear of hearers) hear(client, event);
   }
 }
 
@@ -108,6 +111,8 @@ function readAgain(client: QueryClient): void {
     registryQuery.queryKey,
     statsQuery().queryKey,
     ["calls"],
+    ["chats"],
+    ["chat"],
     ["instance"],
     ["instance-log"],
   ]) {

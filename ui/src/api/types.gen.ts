@@ -998,7 +998,7 @@ export type FlagKind = "hidden" | "instruction";
 /**
  * Something a page wants to know at once.
  */
-export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "log", instance: string, from: number, lines: Array<string>, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, } | { "type": "tabs", questions: number, };
+export type LiveEvent = { "type": "instance", instance: Instance, } | { "type": "instance_removed", id: string, } | { "type": "registry", rows: Array<RegistryRow>, } | { "type": "list", instance: string, list: string, } | { "type": "log", instance: string, from: number, lines: Array<string>, } | { "type": "call", call: Call, } | { "type": "progress", id: string, ms: number, progress: number, total: number | null, message: string | null, } | { "type": "client", name: string | null, } | { "type": "question", id: string, ms: number, } | { "type": "tabs", questions: number, } | { "type": "chat", chat: Chat, } | { "type": "chat_removed", id: string, };
 
 /**
  * Whether the model has to use a tool.

@@ -274,7 +274,9 @@ pub async fn add(
         let turn = app.begin_turn(&caller, row, sent).await?;
         return Ok(event_stream(turn.stream(None)));
     }
-    Ok((StatusCode::CREATED, Json(Chat::of(&app, row))).into_response())
+    let chat = Chat::of(&app, row);
+    app.live.tell_chat(caller.person, chat.clone());
+    Ok((StatusCode::CREATED, Json(chat)).into_response())
 }
 
 /// A chat that is not stored yet.
@@ -321,7 +323,9 @@ pub async fn change(
     let mut row = find(&app, &caller, &id).await?;
     given.put(&app, &caller, &mut row).await?;
     app.store.update_chat(&row).await?;
-    Ok(Json(Chat::of(&app, row)))
+    let chat = Chat::of(&app, row);
+    app.live.tell_chat(caller.person, chat.clone());
+    Ok(Json(chat))
 }
 
 pub async fn remove(
@@ -332,6 +336,7 @@ pub async fn remove(
     let row = find(&app, &caller, &id).await?;
     app.turns.forget(row.id);
     app.store.remove_chat(caller.person, row.id).await?;
+    app.live.chat_removed(caller.person, row.id);
     // What legacy servers kept for it ends with it.
     app.hub.links().end_chat(&session(&row)).await;
     Ok(StatusCode::NO_CONTENT)

@@ -230,7 +230,9 @@ impl Invoked {
         content.arguments = Some(self.arguments.clone());
         let content = serde_json::to_value(content).unwrap_or_default();
         let message = MessageRow { call_id: Some(self.id), ..MessageRow::new(chat.id, "tool", content) };
-        self.app.store.put_message(&message).await
+        self.app.store.put_message(&message).await?;
+        self.app.tell_chat(chat).await;
+        Ok(())
     }
 }
 

@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::{Turn, content, history, lock, session, stored};
 use crate::App;
-use crate::api::chats::{ChatEvent, Content, MessageState, Question, ToolUse, Usage};
+use crate::api::chats::{Chat, ChatEvent, Content, MessageState, Question, ToolUse, Usage};
 use crate::problem::store_error;
 use crate::talk::{Behalf, Heard, Used};
 
@@ -57,6 +57,10 @@ pub(super) async fn run(
     };
     let state = scene.close(result).await;
     lock(&turn.asks).clear();
+    // Who heard all of it knows when that was, and need not read it again.
+    if let Ok(Some(now)) = app.store.chat(chat.person_id, chat.id).await {
+        turn.tell(&ChatEvent::Chat { chat: Box::new(Chat { running: false, ..Chat::of(app, now) }) });
+    }
     turn.tell(&ChatEvent::Done { state });
 }
 
@@ -163,6 +167,7 @@ impl Scene<'_> {
             Heard::Event { use_id, event } => self.went_on(&use_id, event),
             Heard::Used { use_id, used } => self.used(&use_id, *used).await?,
         }
+        self.turn.take_back();
         Ok(())
     }
 
@@ -261,7 +266,10 @@ impl Scene<'_> {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Err(Error::Cancelled),
-                Some(event) = heard.recv() => self.spoke("", event),
+                Some(event) = heard.recv() => {
+                    self.spoke("", event);
+                    self.turn.take_back();
+                }
                 result = &mut running => break result,
             }
         };

@@ -162,7 +162,8 @@ async fn a_tool_that_needs_permission_asks_in_the_chat() {
         assert!(ask["text"].as_str().unwrap().contains("mcp__s__echo"), "{ask}");
         let path = format!("{chat}/asks/{}", ask["id"].as_str().unwrap());
         assert_eq!(hub.api(Method::POST, &path, json!({ "action": action })).await.0, 204);
-        stream.rest().await;
+        let rest = stream.rest().await.messages();
+        assert_eq!(rest[0], json!({ "type": "asked", "ask": ask["id"] }), "who comes back does not see it");
         assert_eq!(kept(&hub, &chat).await[2].1, text, "{action}");
         assert_eq!(hub.api(Method::POST, &path, json!({ "action": action })).await.0, 404, "once");
         let refused = hub.call("mcp__s__echo", json!({})).await;

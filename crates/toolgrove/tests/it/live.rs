@@ -6,6 +6,7 @@ use toolgrove_fixture::Options;
 
 use crate::grove::{add, over_http};
 use crate::hub::{Hub, Stream, stdio_fixture};
+use crate::model::{Model, Reply};
 
 async fn listen(hub: &Hub) -> Stream {
     let stream = hub.open(Method::GET, "/api/events", &[("accept", "text/event-stream")], "").await;
@@ -156,4 +157,31 @@ async fn lines_of_a_process_are_told_as_it_writes_them() {
             "{event} {log}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_chat_is_told_when_it_is_made_answered_renamed_and_removed() {
+    let model = Model::start([Reply::Wait(vec!["half"])]).await;
+    let hub = Hub::start_with(&model.config("openai")).await;
+    let mut events = listen(&hub).await;
+    let (_, made) = hub.api(Method::POST, "/api/chats", json!({ "model": "m" })).await;
+    let is_this = |it: &Value| it["chat"]["id"] == made["id"];
+    assert_eq!(hear(&mut events, "chat", is_this).await["chat"], made);
+
+    let path = format!("/api/chats/{}", made["id"].as_str().unwrap());
+    let body = json!({ "text": "go" }).to_string();
+    let turn = hub
+        .open(Method::POST, &format!("{path}/messages"), &[("content-type", "application/json")], body)
+        .await;
+    let begun = hear(&mut events, "chat", |it| is_this(it) && it["chat"]["running"] == true).await;
+    assert_eq!(begun["chat"]["title"], "go");
+    model.go_on();
+    let told = turn.rest().await.messages();
+    let ended = hear(&mut events, "chat", |it| is_this(it) && it["chat"]["running"] == false).await;
+    assert_eq!(told[told.len() - 2], ended, "who heard the turn knows it already");
+
+    hub.api(Method::PATCH, &path, json!({ "title": "Named" })).await;
+    hear(&mut events, "chat", |it| is_this(it) && it["chat"]["title"] == "Named").await;
+    hub.api(Method::DELETE, &path, Value::Null).await;
+    assert_eq!(hear(&mut events, "chat_removed", |_| true).await["id"], made["id"]);
 }

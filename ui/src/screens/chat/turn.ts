@@ -1,7 +1,9 @@
 /** Turns as they are told: a stream patches the thread in the cache, once for each frame, whatever page is open. */
 
 import type { QueryClient } from "@tanstack/react-query";
+import { hearers } from "@/api/events";
 import { ask, asProblem, post, Refused } from "@/api/http";
+import type { LiveEvent } from "@/api/types";
 import type { Chat, ChatEvent, Overrides, Problem } from "@/api/types.gen";
 import { fold, NO_THREAD, refused, type Said, said, type Thread } from "@/lib/chat-thread";
 import { sseEvents } from "@/lib/sse";
@@ -167,6 +169,25 @@ export function putChat(client: QueryClient, chat: Chat | undefined): void {
   if (!chat) return;
   client.setQueryData<Chat[]>(["chats"], (list) => list && [chat, ...list.filter((it) => it.id !== chat.id)]);
 }
+
+/** What another page, or a program, does with a chat. What is heard here is newer than what is told of it. */
+function hear(client: QueryClient, event: LiveEvent): void {
+  if (event.type === "chat_removed") forget(client, event.id);
+  if (event.type !== "chat") return;
+  const { chat } = event;
+  putChat(client, chat);
+  const thread = client.getQueryData<Thread>(threadKey(chat.id));
+  if (!thread || open.has(chat.id) || !isNews(chat, thread.chat)) return;
+  write(client, chat.id, { ...thread, chat });
+  // Somebody who follows hears the rest; of what is over there is nothing to follow.
+  if (!chat.running) void client.invalidateQueries({ queryKey: threadKey(chat.id), exact: true });
+}
+hearers.add(hear);
+
+const isNews = (chat: Chat, known: Chat | undefined) =>
+  known === undefined ||
+  chat.updated_at > known.updated_at ||
+  (chat.updated_at === known.updated_at && chat.running !== known.running);
 
 /** Ends the turn. One that the hub does not know yet just ends here. */
 export async function stop(id: string | undefined): Promise<void> {
