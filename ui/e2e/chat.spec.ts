@@ -28,7 +28,7 @@ test("a line calls a tool: composed with the palette, shown at once, and still t
   await expect(page.getByRole("group", { name: "greet: Done" })).toBeVisible();
 });
 
-test("a tool that is dropped into the composer is a line, and its form fills it in", async ({
+test("sidebar-insert: a tool that is dropped into the composer is a line, and its form fills it in", async ({
   page,
   hub,
 }) => {
@@ -38,6 +38,8 @@ test("a tool that is dropped into the composer is a line, and its form fills it 
   const box = page.getByLabel("Message");
   await page.getByRole("treeitem", { name: "greet" }).dragTo(box);
   await expect(box).toHaveValue("/call one.greet(…)");
+  const selected = () => page.evaluate(() => getSelection()?.toString());
+  await expect.poll(selected).toBe("…");
   await box.press("Enter");
   await page.getByRole("dialog").getByLabel("name").fill("Bo");
   await page.getByRole("button", { name: "Call", exact: true }).click();

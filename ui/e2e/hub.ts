@@ -21,7 +21,9 @@ export type Hub = {
   signIn: string;
   /** The home folder that its clients' files are in. */
   home: string;
-  api: <T>(path: string, body?: unknown) => Promise<T>;
+  api: <T>(path: string, body?: unknown, method?: "POST" | "PATCH") => Promise<T>;
+  /** What answers with more than one JSON text. */
+  stream: (path: string, body: unknown) => Promise<Response>;
   /** Remembers the secrets it is shown; when the hub has ended, they must stand nowhere. */
   watch: Watch;
   /** Adds servers without a page. */
@@ -57,19 +59,21 @@ export async function startHub(options: HubOptions = {}): Promise<Hub> {
   const signIn = PAGE.exec(said)?.[0] ?? "";
   const key = readFileSync(join(data, "key"), "utf8").trim();
   const watch = new Watch(data, log);
-  const api = async <T>(path: string, body?: unknown) => {
+  const stream = (path: string, body?: unknown, method = "POST") => {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-    const response = await fetch(
+    return fetch(
       url + path,
-      body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) },
+      body === undefined ? { headers } : { method, headers, body: JSON.stringify(body) },
     );
-    return (await response.json()) as T;
   };
+  const api = async <T>(path: string, body?: unknown, method?: string) =>
+    (await (await stream(path, body, method)).json()) as T;
   return {
     url,
     signIn,
     home,
     api,
+    stream,
     watch,
     add: async (servers) => {
       await api("/api/mcp/import", { text: JSON.stringify(servers), save_anyway: true });

@@ -33,7 +33,11 @@ test("the first day: paste, discover, run, and see it in Activity", async ({ pag
   await expect(page.getByText("First steps")).toBeHidden();
 });
 
-test("a mutation is one request, and nothing is asked again", async ({ page, hub, asked }) => {
+test("toggle-one-request: a mutation is one request, and nothing is asked again", async ({
+  page,
+  hub,
+  asked,
+}) => {
   await hub.add({ one: fixture(), two: fixture() });
   await page.goto(`${hub.url}/ui/mcp`);
   await page.getByRole("treeitem", { name: /one/ }).waitFor();

@@ -22,7 +22,7 @@ test("a failure has its words, and the end says how every node ended", () => {
   const whole = over(failed, { nodes: { a: "failed", b: "skipped", c: "done" } });
   expect(whole.nodes.a).toMatchObject({ state: "failed", text: "no", problem: PROBLEM });
   expect(whole.state).toBe("done");
-  expect(summary(whole)).toBe("1 failed, 1 skipped, 1 done");
+  expect(summary(whole)).toBe("1 done, 1 failed, 1 skipped");
 });
 
 test("a run that nobody hears of any more leaves nothing running", () => {

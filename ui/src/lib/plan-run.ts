@@ -37,9 +37,13 @@ export function cutOff(run: Run, why: "lost" | "stopped"): Run {
   return { state: why, nodes: Object.fromEntries(nodes) };
 }
 
+const ORDER: NodeState[] = ["done", "failed", "skipped", "running", "waiting"];
+
 /** `3 done, 1 failed, 1 skipped`. */
 export function summary(run: Run): string {
-  const counts = new Map<NodeState, number>();
-  for (const { state } of Object.values(run.nodes)) counts.set(state, (counts.get(state) ?? 0) + 1);
-  return [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
+  const states = Object.values(run.nodes).map((it) => it.state);
+  return ORDER.map((state) => [states.filter((it) => it === state).length, state] as const)
+    .filter(([count]) => count > 0)
+    .map((it) => it.join(" "))
+    .join(", ");
 }

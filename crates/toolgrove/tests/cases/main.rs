@@ -1,7 +1,7 @@
 //! Runs the examples of `/cases` that need a hub: one trial per case, against the built binary and real servers.
 //!
 //! `mcp_client_http`, `oauth`, `proxy`, `instances` and `buds` are run whole but for what `page.txt` leaves to
-//! `ui/src/cases.test.tsx` and `later.txt` to another room, other files as far as `crates/core/tests/elsewhere.txt` sends them here. A case without a scenario fails, and so does a scenario without a case.
+//! `ui/src/cases.test.tsx` and the journeys, and `later.txt` to another room, other files as far as `crates/core/tests/elsewhere.txt` sends them here. A case without a scenario fails, and so does a scenario without a case.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic and print its figures")]
 
@@ -54,6 +54,9 @@ const PAGE: &str = include_str!("page.txt");
 /// Cases whose room is not built yet, and which room that is.
 const LATER: &str = include_str!("later.txt");
 const PAGE_TESTS: &str = include_str!("../../../../ui/src/cases.test.tsx");
+/// What only a real browser can show: journeys whose names begin with the case.
+const JOURNEYS: [&str; 2] =
+    [include_str!("../../../../ui/e2e/chat.spec.ts"), include_str!("../../../../ui/e2e/journeys.spec.ts")];
 const ELSEWHERE: &str = include_str!("../../../core/tests/elsewhere.txt");
 
 fn main() {
@@ -83,7 +86,11 @@ fn main() {
                 trials.push(Trial::test(format!("{file}::{id}"), || Err("there is no such case".into())));
             }
         }
-        for id in page.clone().filter(|id| !PAGE_TESTS.contains(&format!("\"{id}\": async"))) {
+        let is_run = |id: &str| {
+            PAGE_TESTS.contains(&format!("\"{id}\": async"))
+                || JOURNEYS.iter().any(|it| it.contains(&format!("test(\"{id}: ")))
+        };
+        for id in page.clone().filter(|id| !is_run(id)) {
             trials.push(Trial::test(format!("{file}::{id}"), || Err("the page does not run it".into())));
         }
         for id in page.filter(|id| scenarios.iter().any(|it| it.0 == *id)) {

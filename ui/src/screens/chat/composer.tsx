@@ -1,7 +1,7 @@
 /** What is said next: text, pictures, or a line that calls something. `/` and `@` offer what is already known. */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { Play } from "lucide-react";
+import { ArrowUp } from "lucide-react";
 import {
   type ClipboardEvent,
   type KeyboardEvent,
@@ -233,7 +233,7 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
                 aria-label="Send"
                 disabled={text.trim() === "" && images.length === 0}
               >
-                <Play />
+                <ArrowUp />
               </Button>
             )}
           </div>

@@ -1,6 +1,6 @@
 /** What a person said, and what a model answered. */
 
-import { ExternalLink, SquarePen } from "lucide-react";
+import { Link2, SquarePen } from "lucide-react";
 import { memo, type ReactNode, useState } from "react";
 import { copy } from "@/app/clipboard";
 import { toast } from "@/app/toast";
@@ -143,8 +143,9 @@ export const Spoken = memo(function Spoken({
         <Tools id={message.id} text={text}>
           {model && <Foreign text={model} plain className="truncate text-muted text-sm" />}
           {usage && (
-            <span className="text-muted text-sm tabular-nums">
-              {count(usage.input)} in, {count(usage.output)} out
+            <span className="mr-1 text-muted text-sm tabular-nums">
+              {model && "· "}
+              {count(usage.input)} tokens in, {count(usage.output)} out
             </span>
           )}
         </Tools>
@@ -183,7 +184,7 @@ function Tools({ id, text, children }: { id: string; text: string; children?: Re
         aria-label="Copy a link to this message"
         onClick={() => void link()}
       >
-        <ExternalLink />
+        <Link2 />
       </Button>
     </div>
   );

@@ -112,7 +112,7 @@ function ModelDialog({ model, problem, onChange, onClose }: ModelProps) {
         <form onSubmit={submit}>
           <DialogBody className="space-y-3">
             {problem && <ProblemView problem={problem} />}
-            <FormField label="Model" about="<provider>/<model>; empty: the bud's, or the first provider's.">
+            <FormField label="Model" about="<provider>/<model>; empty: the bud's.">
               {(props) => (
                 <Input
                   {...props}

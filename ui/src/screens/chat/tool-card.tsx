@@ -131,10 +131,17 @@ export function UseCard({ name, text, isWriting }: { name: string; text: string;
   const { data: entries } = useQuery(registryQuery);
   return (
     <Frame phase={isWriting ? "drafting" : "cancelled"} home={homeOf(entries, name)} opens>
-      <pre className="thin-scroll max-h-60 overflow-auto whitespace-pre-wrap rounded-md bg-sunken p-3 text-sm leading-5">
-        <Foreign text={text.length > MOST ? `…${text.slice(-MOST)}` : text || "…"} plain />
-      </pre>
+      <Written text={text || "…"} />
     </Frame>
+  );
+}
+
+/** What a model wrote, as it wrote it. */
+function Written({ text }: { text: string }) {
+  return (
+    <pre className="thin-scroll max-h-60 overflow-auto whitespace-pre-wrap rounded-md bg-sunken p-3 text-sm leading-5">
+      <Foreign text={text.length > MOST ? `…${text.slice(-MOST)}` : text} plain />
+    </pre>
   );
 }
 
@@ -196,6 +203,8 @@ function Frame({ phase, home, ms, opens, summary, children }: FrameProps) {
 }
 
 function Arguments({ value }: { value: Json }) {
+  // Not JSON, so nobody could read it.
+  if (typeof value === "string") return <Written text={value} />;
   const isEmpty = typeof value === "object" && Object.keys(value ?? {}).length === 0;
   return isEmpty ? <p className="text-muted">Without arguments</p> : <JsonView value={value} />;
 }

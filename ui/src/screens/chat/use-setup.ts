@@ -6,20 +6,25 @@ import { asProblem } from "@/api/http";
 import type { Chat } from "@/api/types.gen";
 import { NO_OVERRIDES } from "@/lib/chat-tools";
 import { budsQuery } from "../bud/api";
-import { chatToolsQuery, useChangeChat } from "./api";
+import { chatsQuery, chatToolsQuery, useChangeChat } from "./api";
 import type { Chosen } from "./setup";
 import { NEW } from "./turn";
 
-const NOTHING: Chosen = { bud: null, model: null, overrides: NO_OVERRIDES };
+/** Until somebody chooses, a new chat is answered by the model of the last one. */
+const NOTHING = { bud: null, model: undefined, overrides: NO_OVERRIDES };
+type Own = Omit<Chosen, "model"> & { model: string | null | undefined };
 
 export function useSetup(id: string | undefined, chat: Chat | undefined) {
   const client = useQueryClient();
-  const [own, setOwn] = useState<Chosen>(NOTHING);
+  const [own, setOwn] = useState<Own>(NOTHING);
   const [isCounting, setCounting] = useState(false);
   const save = useChangeChat(id ?? NEW);
   const { data: buds } = useQuery(budsQuery);
+  const { data: chats } = useQuery(chatsQuery);
+  const last = own.bud === null ? chats?.find((it) => it.model !== null)?.model : null;
+  const model = own.model === undefined ? (last ?? null) : own.model;
   const stored = chat && { bud: chat.bud_id, model: chat.model, overrides: chat.mcp_config_overrides };
-  const chosen = stored ?? own;
+  const chosen = stored ?? { ...own, model };
   const change = (next: Partial<Chosen>) => {
     if (!stored) {
       setOwn({ ...own, ...next });
@@ -42,7 +47,7 @@ export function useSetup(id: string | undefined, chat: Chat | undefined) {
   };
   const made = {
     ...(own.bud === null ? {} : { bud_id: own.bud }),
-    ...(own.model === null ? {} : { model: own.model }),
+    ...(model === null ? {} : { model }),
     ...(own.overrides === NO_OVERRIDES ? {} : { mcp_config_overrides: own.overrides }),
   };
   return {
