@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::buds::Buds;
 use crate::calls::{LARGE, MIDDLE, Measured, SMALL, name};
 use crate::lists::Lists;
 use crate::load::{Round, Work};
@@ -40,6 +41,7 @@ pub(crate) struct Found<'a> {
     pub(crate) lists: &'a Lists,
     pub(crate) memory: &'a Memory,
     pub(crate) direct: &'a Direct,
+    pub(crate) buds: &'a Buds,
 }
 
 impl Found<'_> {
@@ -130,6 +132,13 @@ pub(crate) fn judge(found: &Found<'_>) -> Vec<Bound> {
     );
     let p50 = found.list(10_000).map(|it| it.p50 / 1000.0);
     add("list of 10 000 tools: p50".into(), p50, At::Most, 10.0, "ms");
+    add(
+        "first words of a bud, over its provider's: p50".into(),
+        Some(found.buds.overhead),
+        At::Most,
+        2.0,
+        "ms",
+    );
     let memory = found.memory;
     add("memory, idle".into(), Some(memory.idle), At::Most, 20.0, "MiB");
     add("memory after load, against idle".into(), Some(memory.after / memory.idle), At::Most, 1.2, "×");

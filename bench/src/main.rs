@@ -10,6 +10,7 @@
 )]
 
 mod bounds;
+mod buds;
 mod calls;
 mod chart;
 mod client;
@@ -46,6 +47,10 @@ enum Command {
     Proxy(proxy::Args),
     /// The whole benchmark
     Run(run::Args),
+    /// A model provider that answers at once
+    Provider,
+    /// What a bud adds to its model, alone
+    Buds(buds::Args),
     /// Instructions and allocations for a call, against their last values
     Guard(guard::Args),
 }
@@ -65,6 +70,8 @@ fn main() -> ExitCode {
             Command::Echo(args) => echo::run(args).await,
             Command::Proxy(args) => proxy::run(args).await,
             Command::Run(args) => run::run(args).await,
+            Command::Provider => buds::provide().await,
+            Command::Buds(args) => buds::run(args).await,
             Command::Guard(args) => guard::run(args).await,
         }
     });

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::bounds::{self, Bound, Direct, Found};
+use crate::buds::{self, Buds};
 use crate::calls::{self, Measured, SMALL};
 use crate::lists::{self, Lists};
 use crate::load::{Sessions, Span, Work};
@@ -50,6 +51,7 @@ struct Report<'a> {
     lists: &'a Lists,
     memory: &'a Memory,
     direct: &'a Direct,
+    buds: &'a Buds,
     bounds: &'a [Bound],
 }
 
@@ -76,11 +78,13 @@ pub(crate) async fn run(args: Args) -> Result<()> {
     note(format_args!("\nlists and starts"));
     let server = stand.server_address(Era::Modern).to_owned();
     let lists = lists::measure(&args.hub, &server, cores, span, rounds.min(3)).await?;
+    note(format_args!("\nbuds"));
+    let buds = buds::measure(&args.hub, cores).await?;
     note(format_args!("\nmemory"));
     let memory = memory::measure(&args.hub, &server, cores, files, args.quick).await?;
     stand.hub.program.stop().await;
 
-    let found = Found { calls: &measured, lists: &lists, memory: &memory, direct: &direct };
+    let found = Found { calls: &measured, lists: &lists, memory: &memory, direct: &direct, buds: &buds };
     let bounds = bounds::judge(&found);
     std::fs::create_dir_all(&args.out)?;
     let report = Report {
@@ -89,6 +93,7 @@ pub(crate) async fn run(args: Args) -> Result<()> {
         lists: &lists,
         memory: &memory,
         direct: &direct,
+        buds: &buds,
         bounds: &bounds,
     };
     std::fs::write(args.out.join("bench.json"), serde_json::to_string_pretty(&report)?)?;

@@ -119,7 +119,11 @@ pub enum Error {
     ConvertDuplicate { name: String },
 
     #[error("you may not call `{tool}`")]
-    Denied { tool: String },
+    Denied {
+        tool: String,
+        /// Somebody would have had to be asked, and nobody can be.
+        unasked: bool,
+    },
     #[error("arguments do not match: {problem}")]
     Arguments { problem: String },
     #[error("`{slug}` did not answer within {ms} ms")]
@@ -303,6 +307,9 @@ impl Error {
             Self::HostNotAllowed { .. } => "ask an admin to add it to the allowlist".into(),
             Self::PrivateAddress { .. } => "an admin can let it through with `[net] allow_private`".into(),
             Self::CallsOff | Self::ExternalOff => "ask a workspace admin to open the next phase".into(),
+            Self::Denied { unasked: true, .. } => {
+                "it asks each time, and you cannot be asked this way: call it in the chat or with a client that can be asked, or set its permission to `allow`".into()
+            }
             Self::ModelMissing(_) => {
                 "add a `[provider.<name>]` with `kind`, `url` and `key` to `toolgrove.toml`; see `docs/buds.md`".into()
             }

@@ -43,6 +43,11 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// Whether it is the hub's own small tools.
+    pub fn is_own(&self) -> bool {
+        self.transport == Transport::Builtin && self.slug == crate::builtin::SLUG
+    }
+
     /// Whether it is a person's browser tabs.
     pub fn is_tabs(&self) -> bool {
         self.transport == Transport::Builtin && self.slug == crate::tabs::SLUG

@@ -2,6 +2,7 @@
 
 pub mod auth;
 pub mod bud;
+pub mod builtin;
 pub mod bus;
 pub mod call;
 pub mod catalog;

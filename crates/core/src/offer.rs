@@ -286,8 +286,14 @@ impl Offer {
         self.tools.iter().find(|it| it.name == name && !it.gone)
     }
 
-    /// Tools that the server has now, on or off, without those that nobody has approved.
+    /// Tools that the server has now, on or off, without those that nobody has approved. The hub's own are listed
+    /// only where they are asked for.
     pub fn listed(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.offered().filter(|_| !self.instance.is_own())
+    }
+
+    /// The same for whoever chooses among all servers: a person at the registry, a model that is given a server.
+    pub fn offered(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.present().filter(|it| !it.is_hidden() && matches!(it.shown, Shown::Everywhere | Shown::Together))
     }
 
@@ -384,7 +390,8 @@ impl Offer {
 
     /// This offer, whose tools are as listed, held against what was approved. The first list is approved as it is.
     pub fn held_to_pins(mut self) -> Self {
-        if self.pinned.policy == PinPolicy::Off {
+        // What the hub brings is as trusted as the hub.
+        if self.pinned.policy == PinPolicy::Off || self.instance.is_own() {
             return self;
         }
         let listed: Vec<Raw> = self.present().map(|it| it.raw.clone()).collect();

@@ -72,15 +72,15 @@ pub fn decide(route: &Route, name: &str) -> Result<Decision, Error> {
     match route.tool.permission {
         Permission::Allow => Ok(Decision::Allow),
         Permission::Ask => Ok(Decision::Ask),
-        Permission::Block => Err(Error::Denied { tool: name.to_owned() }),
+        Permission::Block => Err(Error::Denied { tool: name.to_owned(), unasked: false }),
     }
 }
 
 /// Asks the person behind a call whether it may run. Who cannot be asked, or says anything but yes, may not.
 pub(crate) async fn ask(call: &Call, name: &str, instance: &Instance, events: &Events) -> Result<(), Error> {
-    let denied = || Error::Denied { tool: name.to_owned() };
+    let denied = |unasked| Error::Denied { tool: name.to_owned(), unasked };
     if !call.abilities.has(Abilities::FORM) {
-        return Err(denied());
+        return Err(denied(true));
     }
     let arguments =
         call.params.get("arguments").map(|it| it.as_str().chars().take(2_000).collect::<String>());
@@ -103,6 +103,6 @@ pub(crate) async fn ask(call: &Call, name: &str, instance: &Instance, events: &E
     }));
     match answer.await {
         Ok(Ok(answer)) if answer.get_text("action").as_deref() == Some("accept") => Ok(()),
-        _ => Err(denied()),
+        _ => Err(denied(false)),
     }
 }

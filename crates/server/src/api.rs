@@ -10,6 +10,7 @@ pub mod chats;
 pub mod connect;
 pub mod convert;
 pub mod events;
+pub mod files;
 pub mod icons;
 pub mod instances;
 pub mod invoke;

@@ -109,6 +109,8 @@ pub fn app(state: Arc<App>) -> Router {
             "/api/workspaces/{id}/members",
             get(api::workspaces::members).post(api::workspaces::put_member),
         )
+        .route("/api/workspaces/{id}/files", get(api::files::list).post(api::files::add))
+        .route("/api/workspaces/{id}/files/{file}", get(api::files::one).delete(api::files::remove))
         .route("/api/workspaces/{id}/members/{person}", delete(api::workspaces::remove_member))
         .route("/api/people", get(api::people::list).post(api::people::add))
         .route(

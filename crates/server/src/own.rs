@@ -1,4 +1,6 @@
-//! Calls of what the hub runs itself: buds.
+//! Calls of what the hub runs itself: buds, and its own small tools.
+
+mod builtin;
 
 use std::sync::Arc;
 
@@ -52,6 +54,7 @@ async fn answer(
         (Transport::Bud(bud), Some(behind)) => {
             ask_bud(app, bud, behind, outgoing, &tool, &arguments, events).await
         }
+        (Transport::Builtin, Some(behind)) => builtin::answer(app, &behind.caller, &tool, &arguments).await,
         _ => Err(Error::UnknownTool { tool }),
     }
 }

@@ -232,6 +232,9 @@ impl App {
             let made = Tool::new(tool.name, names, raw).switched(enabled, permission);
             offer.tools.push(Arc::new(if tool.gone { made.gone() } else { made }));
         }
+        if offer.instance.is_own() {
+            offer = offer.with_tools(&toolgrove_core::builtin::tools(), |_| false, self.hub.now());
+        }
         for list in known.lists.remove(&row.id).unwrap_or_default() {
             offer.fetched_at = offer.fetched_at.max(Some(list.fetched_at));
             let kind = LISTS.iter().find(|it| it.1 == list.kind).map(|it| it.0);

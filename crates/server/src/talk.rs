@@ -11,10 +11,12 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use toolgrove_core::Error;
 use toolgrove_core::bud::{Preset, ToolChoice};
+use toolgrove_core::builtin;
 use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
 use toolgrove_core::config::{self, Calls, ProviderKind};
 use toolgrove_core::event::{Event, Events, Progress};
 use toolgrove_core::instance::Switch;
+use toolgrove_core::offer::Tool;
 use toolgrove_core::text::view;
 use toolgrove_upstream::Fetch;
 use toolgrove_upstream::model::{
@@ -117,15 +119,8 @@ impl App {
             let instance = &offer.instance;
             let (server, id) = (instance.server.to_string(), instance.id.to_string());
             let words = [instance.slug.as_str(), &instance.server_name, &server, &id];
-            for tool in offer.listed().filter(|it| it.enabled && preset.allows(&words, &it.name)) {
-                let schema = tool.raw.get("inputSchema").map(|it| it.to_value());
-                let schema = schema.filter(Value::is_object);
-                tools.push(ToolSpec {
-                    name: tool.public_name.clone(),
-                    description: tool.description(),
-                    input_schema: schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
-                });
-            }
+            let allowed = offer.offered().filter(|it| it.enabled && preset.allows(&words, &it.name));
+            tools.extend(allowed.map(|it| spec(it)));
         }
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         tools
@@ -154,18 +149,34 @@ impl App {
                 return Ok(usage);
             }
             let used = join_all(calls.iter().map(|it| self.use_tool(turn, on, it, hear))).await;
-            turn.messages.extend(used);
+            if used.iter().any(|it| it.1) {
+                self.give_reader(turn, &on.caller);
+            }
+            turn.messages.extend(used.into_iter().map(|it| it.0));
         }
         Err(Error::ModelOutput(format!("it asked for tools {ROUNDS} times in a row")))
     }
 
+    /// A model that got a part of something can read the rest, if it may use tools at all.
+    pub(crate) fn give_reader(&self, turn: &mut Turn, caller: &Caller) {
+        let catalog = self.hub.catalog(caller);
+        let own = catalog.offer(builtin::SLUG).filter(|it| it.instance.switch == Switch::On);
+        let Some(reader) = own.and_then(|it| it.tool(builtin::READ_RESULT)).filter(|it| it.enabled) else {
+            return;
+        };
+        if turn.choice != Choice::None && turn.tools.iter().all(|it| it.name != reader.public_name) {
+            turn.tools.push(spec(reader));
+        }
+    }
+
+    /// What the model is told, and whether that is only a part.
     async fn use_tool(
         self: &Arc<Self>,
         turn: &Turn,
         on: &Behalf,
         wanted: &ToolCall,
         hear: &mpsc::UnboundedSender<Heard>,
-    ) -> Message {
+    ) -> (Message, bool) {
         let used = self.call_for(turn, on, wanted, hear).await;
         let mut content = vec![Part::Text(used.text.clone())];
         content.extend(
@@ -174,8 +185,9 @@ impl App {
                 .map(|it| Part::Image { mime_type: it.mime_type.clone(), data: it.data.clone() }),
         );
         let message = Message::Tool { call: wanted.id.clone(), content, is_error: used.is_error };
+        let is_cut = used.result_id.is_some();
         let _ = hear.send(Heard::Used { use_id: wanted.id.clone(), used: Box::new(used) });
-        message
+        (message, is_cut)
     }
 
     async fn call_for(
@@ -251,7 +263,13 @@ impl App {
             (Some(other), None) => other.to_string(),
             (None, None) => String::new(),
         };
-        let (text, result_id) = match self.cut(on.caller.person, call, text).await {
+        // What the hub itself says is short, and says where to go on.
+        let cut = if outcome.instance.is_own() {
+            Ok((text, None))
+        } else {
+            self.cut(on.caller.person, call, text).await
+        };
+        let (text, result_id) = match cut {
             Ok(cut) => cut,
             Err(error) => return none(error.to_string(), error),
         };
@@ -348,6 +366,16 @@ fn provider_of(name: &str, provider: &config::Provider) -> Result<Provider, Erro
         None => Url::parse(usual).map_err(|it| Error::Internal(it.to_string()))?,
     };
     Ok(Provider { name: name.to_owned(), wire, url, key: provider.key.clone() })
+}
+
+/// A tool as models are told of it.
+fn spec(tool: &Tool) -> ToolSpec {
+    let schema = tool.raw.get("inputSchema").map(|it| it.to_value()).filter(Value::is_object);
+    ToolSpec {
+        name: tool.public_name.clone(),
+        description: tool.description(),
+        input_schema: schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
+    }
 }
 
 /// What a model wrote may be long, and is repeated to it.

@@ -16,8 +16,8 @@ use toolgrove_upstream::doctor;
 use ts_rs::{Config, TS};
 
 use crate::api::{
-    account, auth_configs, buds, bundles, calls, chats, connect, convert, instances, models, oauth, people,
-    pins, plans, preview, registry, seen, servers, status, tabs, tokens, turns, workspaces,
+    account, auth_configs, buds, bundles, calls, chats, connect, convert, files, instances, models, oauth,
+    people, pins, plans, preview, registry, seen, servers, status, tabs, tokens, turns, workspaces,
 };
 use crate::bundles::{Done, Hit, Hits, Plan, Runs, Started};
 use crate::live::LiveEvent;
@@ -162,6 +162,7 @@ pub fn typescript() -> String {
         plans::run::PlanEvent,
         plans::run::PlanDone,
         turns::ChatTool,
+        files::File,
         convert::Converted,
     ];
     text

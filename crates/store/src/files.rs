@@ -75,6 +75,25 @@ impl Store {
             .await
     }
 
+    /// The files of one workspace, by name.
+    pub async fn files_in(&self, workspace_id: Uuid) -> Result<Vec<FileRow>> {
+        Sql::made(format!("{COLUMNS} WHERE workspace_id = $1 ORDER BY name, id"))
+            .bind(workspace_id)
+            .all(&self.db, read)
+            .await
+    }
+
+    pub async fn count_files(&self, workspace_id: Uuid) -> Result<i64> {
+        let sql = Sql::new("SELECT count(*) AS count FROM files WHERE workspace_id = $1").bind(workspace_id);
+        Ok(sql.first(&self.db, |row| row.int("count")).await?.unwrap_or(0))
+    }
+
+    /// The whole text of a file; nothing of one that is gone.
+    pub async fn file_text(&self, id: Uuid) -> Result<String> {
+        let sql = Sql::new("SELECT text FROM files WHERE id = $1").bind(id);
+        Ok(sql.first(&self.db, |row| row.text("text")).await?.unwrap_or_default())
+    }
+
     pub async fn file(&self, person_id: Uuid, id: Uuid) -> Result<Option<FileRow>> {
         let sql = Sql::made(format!("{COLUMNS} WHERE {SEEN}")).bind(person_id);
         sql.and("id =", id).first(&self.db, read).await

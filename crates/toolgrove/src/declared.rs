@@ -1,14 +1,16 @@
-//! Servers that are written in files: `[server.<name>]` of `toolgrove.toml`, and a `mcp.json` beside it.
+//! What is written in files: `[server.<name>]` and `[bud.<name>]` of `toolgrove.toml`, and a `mcp.json` beside it.
 //!
 //! Both are followed while a hub runs. A file or an entry that cannot be read is reported in one sentence, and what
 //! was known of it stays.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::time::{MissedTickBehavior, interval};
+use toolgrove_core::bud::BudPreset;
 use toolgrove_core::import::{self, Entry};
 use toolgrove_core::{Config, Error};
 use toolgrove_server::App;
@@ -34,14 +36,14 @@ pub(crate) async fn sync(app: &Arc<App>, paths: &Paths, servers: &[Entry]) -> Re
 }
 
 /// Makes the buds what `[bud.<name>]` says. A team's are in its first workspace, and nobody's.
-pub(crate) async fn sync_buds(app: &Arc<App>) -> Result<(), Error> {
+pub(crate) async fn sync_buds(app: &Arc<App>, buds: &BTreeMap<String, BudPreset>) -> Result<(), Error> {
     let (owner, workspace) = if let Some(caller) = app.gate.solo() {
         (Some(caller.person), app.home(caller).await?.id)
     } else {
         let first = app.store.first_workspace().await;
         (None, first.map_err(|error| Error::Internal(error.to_string()))?)
     };
-    app.declare_buds(owner, workspace, &app.config.buds).await
+    app.declare_buds(owner, workspace, buds).await
 }
 
 /// Adds the entries of a `mcp.json`, if there is one, and returns what is wrong with it.
@@ -101,14 +103,13 @@ pub(crate) async fn watch(app: Arc<App>, paths: Paths, mut seen: Stamp) {
         seen = found;
         match read_config(&paths) {
             Err(failure) => {
-                tracing::warn!("{}; the servers stay as they are", failure.problem.detail);
+                tracing::warn!("{}; servers and buds stay as they are", failure.problem.detail);
                 continue;
             }
             Ok(read) => {
-                if (Config { servers: Vec::new(), ..read.clone() })
-                    != (Config { servers: Vec::new(), ..config.clone() })
-                {
-                    tracing::info!("settings other than servers take effect at the next start");
+                let rest = |it: &Config| Config { servers: Vec::new(), buds: BTreeMap::new(), ..it.clone() };
+                if rest(&read) != rest(&config) {
+                    tracing::info!("settings other than servers and buds take effect at the next start");
                 }
                 config = read;
             }
@@ -119,6 +120,9 @@ pub(crate) async fn watch(app: Arc<App>, paths: Paths, mut seen: Stamp) {
                 paths.config.parent().unwrap_or(&paths.config).display()
             ),
             Err(error) => tracing::warn!("the declared servers could not be read again: {error}"),
+        }
+        if let Err(error) = sync_buds(&app, &config.buds).await {
+            tracing::warn!("the declared buds could not be read again: {error}");
         }
     }
 }

@@ -139,7 +139,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
     live::start(&app);
     toolgrove_server::own::start(&app, own_calls);
     declared::sync(&app, paths, &app.config.servers).await?;
-    declared::sync_buds(&app).await?;
+    declared::sync_buds(&app, &app.config.buds).await?;
     Ok(Started { app, lock })
 }
 

@@ -1264,6 +1264,19 @@ name: string, description: string,
  */
 tokens: number, };
 
+/**
+ * A file without its text.
+ */
+export type WorkspaceFile = { id: string, name: string, mime_type: string, 
+/**
+ * How long the text is, in characters.
+ */
+chars: number, 
+/**
+ * Whether the caller added it.
+ */
+is_own: boolean, created_at: number, };
+
 export type Converted = { name: string, description: string, methods: Array<MetaMethod>, 
 /**
  * The bud it was saved as.

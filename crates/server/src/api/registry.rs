@@ -202,7 +202,7 @@ fn row(app: &App, server: ServerRow, mine: &Mine) -> RegistryRow {
     let used = preferred(&instances).cloned();
     let offer = used.as_ref().and_then(|it| app.hub.offer(it.id));
     let tools = match &offer {
-        Some(offer) => offer.listed().filter(|it| it.enabled).count(),
+        Some(offer) => offer.offered().filter(|it| it.enabled).count(),
         None => methods_of(&server).len(),
     };
     RegistryRow {
@@ -239,7 +239,7 @@ impl Mine {
     fn is_hollow(&self, app: &App, server: Uuid) -> bool {
         let mut offers =
             self.0.iter().filter(|it| it.server_id == server).filter_map(|it| app.hub.offer(it.id));
-        offers.any(|it| it.is_hollow())
+        offers.any(|it| it.is_hollow() && !it.instance.is_own())
     }
 
     fn of(&self, app: &App, server: Uuid) -> Vec<RegistryInstance> {
@@ -319,7 +319,7 @@ fn methods(offer: &Offer) -> Vec<MetaMethod> {
         signature: signature(name, &params(&schema)),
         input_schema: schema,
     };
-    let on = offer.listed().filter(|it| it.enabled);
+    let on = offer.offered().filter(|it| it.enabled);
     let mut methods: Vec<MetaMethod> = on
         .map(|it| {
             let schema = it.raw.get("inputSchema").map(|it| it.to_value()).unwrap_or_default();

@@ -100,7 +100,8 @@ impl Scene<'_> {
         let preset = Preset::of(&mcp_config, &self.chat.overrides);
         let tools = self.app.tools_for(&on.caller, &preset);
         let choice = if tools.is_empty() { ToolChoice::None } else { preset.choice };
-        let messages = history::told(&self.app.store.messages(self.chat.id).await.map_err(store_error)?);
+        let rows = self.app.store.messages(self.chat.id).await.map_err(store_error)?;
+        let messages = history::told(&rows);
         let mut asked = Asked {
             system: Some(system_prompt).filter(|it| !it.is_empty()),
             temperature,
@@ -108,6 +109,9 @@ impl Scene<'_> {
             messages,
             ..model.turn(tools, choice)
         };
+        if rows.iter().any(|it| content(it).result_id.is_some()) {
+            self.app.give_reader(&mut asked, &on.caller);
+        }
         let (hear, mut heard) = mpsc::unbounded_channel();
         let (app, stop) = (self.app.clone(), self.turn.stop.clone());
         let talk = app.talk(&model, &mut asked, on, &hear);

@@ -68,6 +68,10 @@ const ROWS: &[Row] = &[
     Row("delete", "/api/workspaces/{id}", "", Admins),
     Row("get", "/api/workspaces/{id}/members", "", TheirsToAdmins(WORKSPACE)),
     Row("post", "/api/workspaces/{id}/members", r#"{"email":"zebra@x"}"#, TheirsToAdmins(WORKSPACE)),
+    Row("get", "/api/workspaces/{id}/files", "", Theirs(WORKSPACE)),
+    Row("post", "/api/workspaces/{id}/files", r#"{"name":"x","text":"y"}"#, Theirs(WORKSPACE)),
+    Row("get", "/api/workspaces/{id}/files/{file}", "", Theirs(WORKSPACE)),
+    Row("delete", "/api/workspaces/{id}/files/{file}", "", Theirs(WORKSPACE)),
     Row("delete", "/api/workspaces/{id}/members/{person}", "", TheirsToAdmins(WORKSPACE)),
     Row("get", "/api/people", "", Admins),
     Row("post", "/api/people", r#"{"email":"a@b"}"#, Admins),
@@ -243,6 +247,7 @@ fn filled(world: &World, path: &str, word: &str) -> String {
     path.replacen("{id}", word, 1)
         .replace("{person}", &world.owner.to_string())
         .replace("{tool}", MARK)
+        .replace("{file}", &world.file.to_string())
         .replace("{ask}", &Uuid::nil().to_string())
         .replace("{config}", &world.auth_config.to_string())
 }

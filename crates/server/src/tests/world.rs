@@ -57,6 +57,7 @@ pub(super) struct World {
     pub(super) bud: Uuid,
     pub(super) chat: Uuid,
     pub(super) plan: Uuid,
+    pub(super) file: Uuid,
     /// Of a page, to the owner.
     pub(super) question: Uuid,
     pub(super) result: Uuid,
@@ -181,7 +182,9 @@ impl World {
         let task = json!({ "caller": owner, "instance": instance, "id": "1" });
         let (bud, chat, plan) = think(&app, owner, workspace).await;
         let result = app.store.add_result(owner, Uuid::now_v7(), MARK).await.unwrap();
+        let file = app.store.add_file(workspace, owner, MARK, "text/plain", MARK).await.unwrap().id;
         let world = Self {
+            file,
             bud,
             chat,
             plan,

@@ -48,6 +48,10 @@ crate::scenarios! {
     "convert-duplicate" => convert_duplicate,
     "convert-save" => convert_save,
     "convert-back" => convert_back,
+    "registry-lists-all-kinds" => all_kinds,
+    "allowlist-redirect" => allowlist_redirect,
+    "favicon-once" => favicon_once,
+    "migrations-keep-rows" => migrations,
 }
 
 /// A hub with a scripted model and one bud.
@@ -62,6 +66,12 @@ async fn add_bud(hub: &Hub, bud: Value) -> Value {
     let (status, bud) = hub.api(Method::POST, "/api/buds", bud).await;
     assert_eq!(status, 201, "{bud}");
     bud
+}
+
+/// A server's row in the registry.
+async fn registered(hub: &Hub, name: &str) -> Value {
+    let rows = hub.get("/api/mcp/registry").await;
+    rows.as_array().unwrap().iter().find(|it| it["name"] == name).unwrap().clone()
 }
 
 /// The events of a stream: name (empty for the unnamed) and data.
@@ -147,7 +157,7 @@ async fn discovery_scope(_: Case) {
     }
     let rows = member.get(hub, "/api/mcp/registry").await;
     let names: Vec<_> = rows.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["a", "g"]);
+    assert_eq!(names, ["a", "builtin", "g"], "and what everybody has");
 }
 
 async fn invoke_body(_: Case) {
@@ -196,7 +206,7 @@ async fn invoke_external(_: Case) {
     let server = Fixture::start(Options::default()).await.unwrap();
     let hub = Hub::start().await;
     hub.import(json!({ "s": { "url": server.url() } })).await;
-    let row = hub.get("/api/mcp/registry").await[0].clone();
+    let row = registered(&hub, "s").await;
     for id in [&row["id"], &row["instance"]["id"]] {
         let events = events(&invoke(&hub, id, "echo", json!({ "a": 1 })).await);
         assert_eq!(joined(&events), "{\"a\":1}");
@@ -281,20 +291,13 @@ async fn depth_self(_: Case) {
 }
 
 async fn phase_alpha(_: Case) {
+    who_switches_a_phase().await;
     let server = Fixture::start(Options::default()).await.unwrap();
     let (hub, _model, bud) = with_bud([], json!({ "name": "Compare", "model": "m" })).await;
     hub.import(json!({ "s": { "url": server.url() } })).await;
     let workspace =
         format!("/api/workspaces/{}", hub.get("/api/workspaces").await[0]["id"].as_str().unwrap());
-    let external = hub
-        .get("/api/mcp/registry")
-        .await
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|it| it["name"] == "s")
-        .unwrap()["id"]
-        .clone();
+    let external = registered(&hub, "s").await["id"].clone();
     for (phase, bud_code, external_code) in [
         ("alpha", "workspace.calls-off", "workspace.calls-off"),
         ("beta", "", "workspace.external-off"),
@@ -303,7 +306,7 @@ async fn phase_alpha(_: Case) {
         assert_eq!(hub.api(Method::PATCH, &workspace, json!({ "phase": phase })).await.0, 200);
         assert_eq!(
             hub.get("/api/mcp/registry").await.as_array().unwrap().len(),
-            2,
+            3,
             "{phase}: it is still read"
         );
         for (id, tool, args, code) in [
@@ -330,6 +333,35 @@ async fn phase_alpha(_: Case) {
             }
         }
     }
+}
+
+/// Only who keeps the workspace does.
+async fn who_switches_a_phase() {
+    let team = Team::start().await;
+    let hub = &team.hub;
+    let path = format!(
+        "/api/workspaces/{}",
+        team.admin.get(hub, "/api/workspaces").await[0]["id"].as_str().unwrap()
+    );
+    let (keeper, member) = (team.invite("kay", "workspace-admin").await, team.invite("bob", "member").await);
+    let (_, side) = team.admin.api(hub, Method::POST, "/api/workspaces", json!({ "name": "side" })).await;
+    assert_eq!(side["phase"], "beta", "a team's workspaces begin with buds");
+    let side = format!("/api/workspaces/{}", side["id"].as_str().unwrap());
+    // Being a workspace admin somewhere is not enough: they must keep this one.
+    let keeps = json!({ "email": "kay@example.com", "role": "workspace-admin" });
+    assert!(team.admin.api(hub, Method::POST, &format!("{path}/members"), keeps).await.0 < 300);
+    for (who, name, place, expected) in [
+        (&member, "a member", &path, (403, json!("auth.role"))),
+        (&member, "a member, elsewhere", &side, (404, json!("workspace.unknown"))),
+        (&keeper, "who keeps it", &path, (200, Value::Null)),
+        (&keeper, "who keeps another", &side, (404, json!("workspace.unknown"))),
+        (&team.admin, "an admin", &side, (200, Value::Null)),
+    ] {
+        let (status, answer) = who.api(hub, Method::PATCH, place, json!({ "phase": "alpha" })).await;
+        assert_eq!((status, answer["code"].clone()), expected, "{name}: {answer}");
+    }
+    let (status, problem) = team.admin.api(hub, Method::PATCH, &path, json!({ "phase": "delta" })).await;
+    assert_eq!(status, 400, "{problem}");
 }
 
 fn preset(case: &Case) -> Preset {
@@ -469,7 +501,7 @@ async fn meta_offline(_: Case) {
     let server = Fixture::start(Options::default()).await.unwrap();
     let hub = Hub::start().await;
     hub.import(json!({ "s": { "url": server.url() } })).await;
-    let id = hub.get("/api/mcp/registry").await[0]["id"].as_str().unwrap().to_owned();
+    let id = registered(&hub, "s").await["id"].as_str().unwrap().to_owned();
     drop(server);
     let meta = hub.get(&format!("/api/mcp/meta/{id}")).await;
     assert!(meta["methods"].as_array().unwrap().iter().any(|it| it["name"] == "echo"), "{meta}");
@@ -615,4 +647,131 @@ async fn convert_back(_: Case) {
     }
     let short = functions.iter().find(|it| it["function"]["description"] == "S").unwrap();
     assert_eq!(short["function"]["parameters"], schema);
+}
+
+async fn all_kinds(_: Case) {
+    let server = Fixture::start(Options::default()).await.unwrap();
+    let (hub, _model, _) = with_bud([], json!({ "name": "Zebra", "model": "m" })).await;
+    hub.import(json!({ "a": { "url": server.url() } })).await;
+    let rows = hub.get("/api/mcp/registry").await;
+    let kinds: Vec<_> = rows.as_array().unwrap().iter().map(|it| (&it["kind"], &it["name"])).collect();
+    let expected = [("bud", "Zebra"), ("builtin", "builtin"), ("external", "a")];
+    assert_eq!(json!(kinds), json!(expected));
+    assert_eq!((&rows[1]["icon"], &rows[1]["tools"]), (&json!("wrench"), &json!(3)));
+    let own = hub.get(&format!("/api/mcp/meta/{}", rows[1]["id"].as_str().unwrap())).await;
+    let signatures: Vec<_> = own["methods"].as_array().unwrap().iter().map(|it| &it["signature"]).collect();
+    assert_eq!(
+        json!(signatures),
+        json!([
+            "calculator(expression: string)",
+            "file_search(query: string, limit?: number)",
+            "read_result(id: string, offset?: number, length?: number)",
+        ])
+    );
+}
+
+/// A server at a host that is allowed comes to send everybody to one that is not.
+async fn allowlist_redirect(_: Case) {
+    let evil = Fixture::start(Options::default()).await.unwrap();
+    let away = evil.url().replace("127.0.0.1", "localhost");
+    let mut server = Fixture::start(Options::default()).await.unwrap();
+    let url = server.url();
+    let hub = Hub::start().await;
+    let imported = hub.import(json!({ "sent": { "url": url }, "direct": { "url": away } })).await;
+    assert_eq!(imported["failed"], json!([]), "{imported}");
+    let path = format!("/api/workspaces/{}", hub.get("/api/workspaces").await[0]["id"].as_str().unwrap());
+    let (status, changed) = hub.api(Method::PATCH, &path, json!({ "allowlist": ["127.0.0.1"] })).await;
+    assert_eq!((status, &changed["allowlist"]), (200, &json!(["127.0.0.1"])), "{changed}");
+    server.stop().await;
+    let place = url.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
+    let listener = tokio::net::TcpListener::bind(place).await.unwrap();
+    let target = away.clone();
+    let app = axum::Router::new().fallback(move || {
+        let target = target.clone();
+        async move { axum::response::Redirect::temporary(&target) }
+    });
+    toolgrove_core::task::spawn("redirect", async move { axum::serve(listener, app).await.unwrap() });
+    evil.clear_log();
+    for name in ["sent", "direct"] {
+        let answer = post(&hub, "/api/mcp/call", json!({ "tool": format!("mcp__{name}__echo") })).await;
+        let problem = answer.json();
+        assert_eq!((answer.status, &problem["code"]), (403, &json!("workspace.host")), "{name}: {problem}");
+        assert_eq!(problem["detail"], "`localhost` is not on the allowlist of this workspace");
+        let (_, tested) = hub.api(Method::POST, &format!("/api/mcp/servers/{name}/test"), Value::Null).await;
+        assert_eq!(tested["data"]["message"], problem["detail"], "{name}");
+    }
+    assert!(evil.log().is_empty(), "nothing was sent to it");
+}
+
+async fn favicon_once(_: Case) {
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = asked.clone();
+    let picture = move || {
+        count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        async { b"\x89PNG\r\n\x1a\n the rest".as_slice() }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let app = axum::Router::new().route("/favicon.ico", axum::routing::get(picture));
+    toolgrove_core::task::spawn("site", async move { axum::serve(listener, app).await.unwrap() });
+    let team = Team::start().await;
+    let bob = team.invite("bob", "member").await;
+    let home = team.admin.get(&team.hub, "/api/workspaces").await[0]["id"].clone();
+    for name in ["one", "two"] {
+        let body = json!({ "workspaceId": home, "name": name, "endpoint": format!("{url}/{name}") });
+        assert_eq!(team.admin.api(&team.hub, Method::POST, "/api/mcp/servers", body).await.0, 201);
+    }
+    for who in [&team.admin, &bob] {
+        let rows = who.get(&team.hub, "/api/mcp/registry").await;
+        for row in rows.as_array().unwrap().iter().filter(|it| it["kind"] == "external") {
+            let icon = who.ask(&team.hub, Method::GET, row["icon"].as_str().unwrap(), &[], "").await;
+            assert_eq!(icon.status, 200, "{row}");
+        }
+    }
+    assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+/// What a database of the first version held, in its words, read back after today's hub has opened it. Every version
+/// and both databases: `store/src/tests/upgrade.rs`.
+async fn migrations(_: Case) {
+    const START: &str = include_str!("../../../store/migrations/0001_start.sql");
+    const ROWS: &str = include_str!("../../../store/src/tests/rows/0001.sql");
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(dir.path().join("toolgrove.toml"), "").unwrap();
+    let file = data.join("toolgrove.db");
+    let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true).foreign_keys(false);
+    let mut old = SqliteConnection::connect_with(&options).await.unwrap();
+    let versions = "CREATE TABLE schema_versions (version BIGINT PRIMARY KEY, created_at BIGINT NOT NULL);
+        INSERT INTO schema_versions VALUES (1, 1);";
+    // A key that is not there seals what no hub can open.
+    let unsealed = "DELETE FROM credentials";
+    for script in [START, ROWS, versions, unsealed] {
+        sqlx::raw_sql(script).execute(&mut old).await.unwrap();
+    }
+    let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
+    let tables: Vec<String> = sqlx::query_scalar(names).fetch_all(&mut old).await.unwrap();
+    assert!(tables.len() > 5, "{tables:?}");
+    let mut before = Vec::new();
+    for table in &tables {
+        let columns = sqlx::query_scalar("SELECT name FROM pragma_table_info(?)").bind(table);
+        let columns: Vec<String> = columns.fetch_all(&mut old).await.unwrap();
+        // Each value as SQL would write it, so that its type counts too.
+        let values: Vec<_> = columns.iter().map(|it| format!("quote(\"{it}\")")).collect();
+        let query = format!("SELECT {} FROM {table}", values.join(" || ',' || "));
+        let rows: Vec<String> =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(query.clone())).fetch_all(&mut old).await.unwrap();
+        before.push((table, query, rows));
+    }
+    old.close().await.unwrap();
+    let hub = Hub::start_in(dir).await;
+    let mut now = database(&hub).await;
+    for (table, query, rows) in before {
+        let found: Vec<String> =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_all(&mut now).await.unwrap();
+        for row in &rows {
+            assert!(found.contains(row), "{table}: {row} is not in {found:?}");
+        }
+    }
 }

@@ -155,6 +155,13 @@ impl Home {
         self.start(&mut self.command(line.split_whitespace()))
     }
 
+    /// A hub on a free port, whose command is changed before it runs.
+    pub(crate) fn serve_as(&self, change: impl FnOnce(&mut Command)) -> Hub {
+        let mut command = self.command("serve --listen 127.0.0.1:0 --json".split_whitespace());
+        change(&mut command);
+        self.start(&mut command)
+    }
+
     fn start(&self, command: &mut Command) -> Hub {
         let mut child = command
             .stdout(Stdio::piped())

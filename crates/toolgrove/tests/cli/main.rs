@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test it is an assertion")]
 
+mod buds;
 mod bundle;
 mod bundle_docs;
 mod commands;
@@ -10,6 +11,8 @@ mod files;
 mod home;
 mod looks;
 mod mistakes;
+#[path = "../support/model.rs"]
+mod model;
 mod pins;
 mod serve;
 mod site;

@@ -90,7 +90,7 @@ async fn the_registry_is_told_to_have_changed_when_it_reads_differently() {
     hub.call("mcp__s__echo", json!({})).await;
     hear(&mut events, "call", |it| it["call"]["outcome"] == "done").await;
     add(&hub, json!({ "second": { "url": server.url() } })).await;
-    let told = hear(&mut events, "registry", |it| it["rows"].as_array().unwrap().len() == 2).await;
+    let told = hear(&mut events, "registry", |it| it["rows"].as_array().unwrap().len() == 3).await;
     assert_eq!(told["rows"], hub.get("/api/mcp/registry").await, "nothing has to be asked again");
 }
 

@@ -6,6 +6,8 @@ mod bad_messages;
 mod bad_servers;
 #[path = "../support/browser.rs"]
 mod browser;
+mod buds;
+mod builtin;
 mod chats;
 mod doors;
 mod files;
@@ -19,7 +21,9 @@ mod model;
 mod names;
 mod pasted;
 mod peers;
+mod phases;
 mod processes;
+mod providers;
 mod records;
 mod safety;
 mod sidebar;

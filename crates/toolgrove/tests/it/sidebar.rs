@@ -16,13 +16,13 @@ async fn every_server_is_one_row_with_the_instance_that_would_be_used() {
     let (hub, server) = over_http(Options::default()).await;
     add(&hub, json!({ "Zoo": { "url": server.url() }, "apple": stdio_fixture(&[]) })).await;
     let rows = hub.get("/api/mcp/registry").await;
-    assert_eq!(names(&rows), ["apple", "s", "Zoo"]);
-    let s = &rows[1];
+    assert_eq!(names(&rows), ["builtin", "apple", "s", "Zoo"]);
+    let s = &rows[2];
     assert_eq!((&s["kind"], &s["transport"]), (&json!("external"), &json!("streamable_http")));
     assert_eq!(s["status"], "ready");
     assert_eq!(s["instance"]["slug"], "s");
     assert_eq!(s["icon"], format!("/api/mcp/icon/{}", s["id"].as_str().unwrap()));
-    assert_eq!(rows[0]["icon"], "terminal");
+    assert_eq!((&rows[1]["icon"], &rows[0]["icon"]), (&json!("terminal"), &json!("wrench")));
     let tools = hub.get("/api/mcp/instances/s").await["tools"].clone();
     assert_eq!(s["tools"], tools);
 
@@ -32,15 +32,19 @@ async fn every_server_is_one_row_with_the_instance_that_would_be_used() {
     assert_eq!(status, 201, "{second}");
     let used = async || {
         let rows = hub.get("/api/mcp/registry").await;
-        assert_eq!(rows[1]["instances"].as_array().unwrap().len(), 2);
-        rows[1]["instance"]["slug"].as_str().unwrap().to_owned()
+        assert_eq!(rows[2]["instances"].as_array().unwrap().len(), 2);
+        rows[2]["instance"]["slug"].as_str().unwrap().to_owned()
     };
     assert_eq!(used().await, "s");
     hub.api(Method::PATCH, "/api/mcp/instances/s", json!({ "enabled": false })).await;
     assert_eq!(used().await, "second", "our own change is seen at once");
 
     hub.api(Method::PATCH, "/api/mcp/servers/Zoo", json!({ "enabled": false })).await;
-    assert_eq!(names(&hub.get("/api/mcp/registry").await), ["apple", "s"], "what is off is in no list");
+    assert_eq!(
+        names(&hub.get("/api/mcp/registry").await),
+        ["builtin", "apple", "s"],
+        "what is off is in no list"
+    );
 }
 
 #[tokio::test]
@@ -76,7 +80,7 @@ async fn a_registry_that_did_not_change_is_not_sent_again() {
     assert_eq!((again.status, again.body.len()), (304, 0));
     hub.api(Method::PATCH, "/api/mcp/servers/s", json!({ "description": "new" })).await;
     let changed = hub.ask(Method::GET, "/api/mcp/registry", &known, "").await;
-    assert_eq!((changed.status, &changed.json()[0]["description"]), (200, &json!("new")));
+    assert_eq!((changed.status, &changed.json()[1]["description"]), (200, &json!("new")));
 }
 
 #[tokio::test]
@@ -85,7 +89,7 @@ async fn meta_tells_signatures_from_the_catalogue_and_asks_nobody() {
         "docB": { "type": "string" }, "limit": { "type": "integer" } }, "required": ["docA", "docB"] });
     let compare = json!({ "name": "compareClauses", "description": "Compares", "inputSchema": schema });
     let hub = hub_with(json!({ "Compare": { "url": scripted(json!([compare])).await } })).await;
-    let row = hub.get("/api/mcp/registry").await[0].clone();
+    let row = hub.get("/api/mcp/registry").await[1].clone();
     let meta = hub.get(&format!("/api/mcp/meta/{}", row["id"].as_str().unwrap())).await;
     assert_eq!(meta["name"], "Compare");
     assert_eq!(
@@ -100,7 +104,7 @@ async fn meta_tells_signatures_from_the_catalogue_and_asks_nobody() {
 #[tokio::test]
 async fn meta_of_a_server_that_is_away_is_what_was_last_known() {
     let (hub, mut server) = over_http(Options::default()).await;
-    let id = hub.get("/api/mcp/registry").await[0]["id"].as_str().unwrap().to_owned();
+    let id = hub.get("/api/mcp/registry").await[1]["id"].as_str().unwrap().to_owned();
     server.stop().await;
     server.clear_log();
     hub.api(Method::PATCH, "/api/mcp/instances/s/tools/echo", json!({ "enabled": false })).await;

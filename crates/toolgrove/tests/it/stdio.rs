@@ -11,14 +11,14 @@ use crate::grove::{over_stdio, text};
 use crate::hub::{Hub, PATIENCE, command, modern_request};
 
 /// A client and its child.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Client {
-    fn start(dir: &Path, args: &[&str]) -> Self {
+    pub(crate) fn start(dir: &Path, args: &[&str]) -> Self {
         let mut command = command(dir);
         command.arg("stdio").args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.kill_on_drop(true).spawn().unwrap();
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    async fn greet(&mut self) {
+    pub(crate) async fn greet(&mut self) {
         let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
         let answer =
             self.ask(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await;
@@ -67,12 +67,12 @@ impl Client {
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
     }
 
-    async fn request(&mut self, id: impl Into<Value>, method: &str, params: Value) -> Value {
+    pub(crate) async fn request(&mut self, id: impl Into<Value>, method: &str, params: Value) -> Value {
         self.ask(&json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })).await
     }
 
     /// Closes the input and waits for the child to end by itself.
-    async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         drop(self.input);
         let status =
             tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("the child ends").unwrap();

@@ -14,7 +14,10 @@ use futures::stream::{self, StreamExt};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
+
+/// Longer than anything here takes.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 #[derive(Clone)]
 pub(crate) struct Model {
@@ -26,7 +29,7 @@ struct Inner {
     script: Mutex<VecDeque<Reply>>,
     seen: Mutex<Vec<Value>>,
     /// Lets a reply go on that waits.
-    go_on: Notify,
+    go_on: Semaphore,
     /// Told when somebody hangs up on a reply that waits.
     hung_up: Arc<Notify>,
 }
@@ -48,6 +51,8 @@ pub(crate) enum Reply {
     Breaks(&'static str),
     /// A stream that ends too early.
     Cut(&'static str),
+    /// What is made of what it was asked.
+    From(fn(&Value) -> Reply),
 }
 
 impl Model {
@@ -57,7 +62,7 @@ impl Model {
         let inner = Arc::new(Inner {
             script: Mutex::new(script.into_iter().collect()),
             seen: Mutex::default(),
-            go_on: Notify::new(),
+            go_on: Semaphore::new(0),
             hung_up: Arc::default(),
         });
         let router = Router::new().fallback(answer).with_state(inner.clone());
@@ -80,11 +85,16 @@ impl Model {
     }
 
     pub(crate) fn go_on(&self) {
-        self.inner.go_on.notify_one();
+        self.let_go(1);
+    }
+
+    /// Lets so many replies go on.
+    pub(crate) fn let_go(&self, count: usize) {
+        self.inner.go_on.add_permits(count);
     }
 
     pub(crate) async fn hung_up(&self) {
-        tokio::time::timeout(crate::hub::PATIENCE, self.inner.hung_up.notified()).await.expect("it hangs up");
+        tokio::time::timeout(PATIENCE, self.inner.hung_up.notified()).await.expect("it hangs up");
     }
 }
 
@@ -101,8 +111,10 @@ async fn answer(State(inner): State<Arc<Inner>>, request: Request<Body>) -> Resp
     let is_anthropic = request.uri().path().ends_with("/messages");
     assert!(is_anthropic || request.uri().path().ends_with("/chat/completions"), "{}", request.uri());
     let body = request.into_body().collect().await.unwrap().to_bytes();
-    inner.seen.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+    let asked: Value = serde_json::from_slice(&body).unwrap();
     let reply = inner.script.lock().unwrap().pop_front().unwrap_or(Reply::Text(vec!["ok"]));
+    let reply = if let Reply::From(make) = reply { make(&asked) } else { reply };
+    inner.seen.lock().unwrap().push(asked);
     if let Reply::Status(status, headers) = reply {
         let mut response = Response::builder().status(StatusCode::from_u16(status).unwrap());
         for (name, value) in headers {
@@ -123,7 +135,7 @@ async fn answer(State(inner): State<Arc<Inner>>, request: Request<Body>) -> Resp
             return Bytes::new();
         }
         let dropped = Dropped(held.hung_up.clone());
-        held.go_on.notified().await;
+        held.go_on.acquire().await.unwrap().forget();
         std::mem::forget(dropped);
         tail.concat().into()
     });
@@ -176,7 +188,7 @@ fn openai(reply: &Reply) -> Vec<Bytes> {
             frames.push(chunk(json!({ "content": text }), None));
             return frames;
         }
-        Reply::Status(..) => {}
+        Reply::Status(..) | Reply::From(_) => {}
     }
     frames.push(chunk(json!({}), Some(finish)));
     frames.push(Bytes::from(format!("data: {usage}\n\ndata: [DONE]\n\n")));
@@ -228,7 +240,7 @@ fn anthropic(reply: &Reply) -> Vec<Bytes> {
             frames.extend([begin, text(said)]);
             return frames;
         }
-        Reply::Status(..) => {}
+        Reply::Status(..) | Reply::From(_) => {}
     }
     let delta = json!({ "stop_reason": stop, "stop_sequence": null });
     frames.push(event("message_delta", json!({ "delta": delta, "usage": { "output_tokens": 7 } })));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use toolgrove_core::Error;
 use toolgrove_core::bud::{Bud, BudMethod};
+use toolgrove_core::builtin;
 use toolgrove_core::instance::Transport;
 use toolgrove_core::tabs::{Entry, TabCall};
 use toolgrove_wire::{Abilities, Raw, modern};
@@ -35,6 +36,10 @@ enum Part {
         bud: Arc<Bud>,
         _feed: LiveFeed,
     },
+    /// The hub's own small tools, which change with the hub only.
+    Own {
+        _feed: LiveFeed,
+    },
     Nothing,
 }
 
@@ -56,6 +61,7 @@ pub(crate) fn open(context: &Arc<Context>, plan: &Plan) -> Link {
             person: context.instance.person,
             _feed: context.feed_is_live(),
         }),
+        _ if context.instance.is_own() => Part::Own { _feed: context.feed_is_live() },
         _ => Part::Nothing,
     };
     let builtin = Builtin { desk: Desk::new(Abilities::NONE), context: context.clone(), part };
@@ -95,6 +101,7 @@ impl Part {
             Self::Bud { bud, .. } => {
                 bud.preset.methods().iter().map(BudMethod::listed).map(|it| Raw::of(&it)).collect()
             }
+            Self::Own { .. } => builtin::tools(),
             Self::Nothing => Vec::new(),
         }
     }

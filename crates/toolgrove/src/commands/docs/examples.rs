@@ -81,7 +81,7 @@ pub(super) fn after(error: Option<&Error>) -> Option<Error> {
             Error::PlanReference("`b` uses `{{c}}`, and no node is called `c`".into())
         }
         Some(Error::PlanReference(_)) => Error::ConvertDuplicate { name: "now".into() },
-        Some(Error::ConvertDuplicate { .. }) => Error::Denied { tool: tool() },
+        Some(Error::ConvertDuplicate { .. }) => Error::Denied { tool: tool(), unasked: true },
         Some(Error::Denied { .. }) => Error::Arguments { problem: "/city is not a string".into() },
         Some(Error::Arguments { .. }) => Error::Timeout { slug: slug(), ms: 60_000 },
         Some(Error::Timeout { .. }) => {
