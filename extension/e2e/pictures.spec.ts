@@ -1,4 +1,4 @@
-/** The pictures of docs/browser.md: the real popup, shown what a worker might say. */
+/** The pictures of docs/browser.md: the real popup, shown what a worker might say, and the page behind a link. */
 
 import { resolve } from "node:path";
 import type { View } from "../src/view";
@@ -40,11 +40,14 @@ const UNPAIRED: View = {
   },
 };
 
+const THEMES = ["light", "dark"] as const;
+const picture = (name: string) => resolve(import.meta.dirname, `../pictures/${name}.png`);
+
 for (const [name, view] of [
   ["popup", SHARED],
   ["popup-unpaired", UNPAIRED],
 ] as const) {
-  for (const colorScheme of ["light", "dark"] as const) {
+  for (const colorScheme of THEMES) {
     test(`${name} in ${colorScheme}`, async ({ context }) => {
       const page = await context.newPage();
       await page.setViewportSize({ width: 352, height: 200 });
@@ -60,8 +63,18 @@ for (const [name, view] of [
       await expect(page.getByRole("heading", { name: "shop.example.com" })).toBeVisible();
       const height = await page.evaluate(() => document.body.scrollHeight);
       await page.setViewportSize({ width: 352, height });
-      const path = resolve(import.meta.dirname, `../pictures/${name}-${colorScheme}.png`);
-      await page.screenshot({ path, scale: "css" });
+      await page.screenshot({ path: picture(`${name}-${colorScheme}`), scale: "css" });
     });
   }
+}
+
+for (const colorScheme of THEMES) {
+  test(`pair in ${colorScheme}`, async ({ context }) => {
+    const page = await context.newPage();
+    await page.setViewportSize({ width: 640, height: 220 });
+    await page.emulateMedia({ colorScheme });
+    await page.goto(`chrome-extension://${EXTENSION_ID}/pair.html?port=7430&code=olive-river-42`);
+    await expect(page.getByRole("button", { name: "Pair" })).toBeEnabled();
+    await page.screenshot({ path: picture(`pair-${colorScheme}`), scale: "css" });
+  });
 }

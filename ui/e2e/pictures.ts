@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Page } from "@playwright/test";
+import { Extension } from "./extension";
 import type { Hub } from "./hub";
 import { test } from "./test";
 
@@ -13,7 +14,14 @@ const OUT = resolve(process.env.PICTURES ?? join(import.meta.dirname, "../../doc
 const WIDTH = Number(process.env.WIDTH ?? 1280);
 const ONLY = process.env.ONLY?.split(",");
 
-type Shot = { name: string; path: string; seen: RegExp | string; before?: (page: Page) => Promise<void> };
+type Shot = {
+  name: string;
+  path: string;
+  seen: RegExp | string;
+  before?: (page: Page, hub: Hub) => Promise<void>;
+  /** The part that is shown; the whole window if it is missing. */
+  part?: string;
+};
 
 const run = async (page: Page) => {
   await page.getByRole("button", { name: "Run", exact: true }).click();
@@ -96,6 +104,22 @@ const SHOTS: Shot[] = [
   { name: "changes", path: "/ui/admin/people?tab=changes", seen: "workspace" },
   { name: "settings", path: "/ui/settings", seen: "Your data" },
   {
+    name: "browser",
+    path: "/ui/settings",
+    seen: "Pair a browser",
+    before: async (page, hub) => {
+      const { code } = await hub.api<{ code: string }>("/api/tabs/pair", {});
+      const browser = await Extension.pair(hub.url, code);
+      browser.show(
+        "https://shop.example.com/cart",
+        "https://shop.example.com/tea",
+        "https://tickets.example.com/",
+      );
+      await page.getByText("3 tabs with tools, 2 shared sites open").waitFor();
+    },
+    part: "#browser",
+  },
+  {
     name: "palette",
     path: "/ui/mcp",
     seen: "Needs an API key",
@@ -161,17 +185,18 @@ test.use({
 test("pictures", async ({ page, hub }) => {
   test.setTimeout(600_000);
   await live(hub);
-  for (const { name, path, seen, before } of SHOTS) {
+  for (const { name, path, seen, before, part } of SHOTS) {
     if (ONLY && !ONLY.includes(name)) continue;
     await test.step(name, async () => {
       await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
       await page.goto(hub.url + path);
       await page.getByText(seen).filter({ visible: true }).first().waitFor();
-      await before?.(page);
+      await before?.(page, hub);
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         await page.evaluate(() => Promise.allSettled(document.getAnimations().map((it) => it.finished)));
-        await page.screenshot({ path: join(OUT, `${name}-${colorScheme}.png`), animations: "disabled" });
+        const shown = part ? page.locator(part) : page;
+        await shown.screenshot({ path: join(OUT, `${name}-${colorScheme}.png`), animations: "disabled" });
       }
     });
   }

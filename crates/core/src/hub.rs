@@ -390,7 +390,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         let name = required(&call.params, "name")?;
         let mut route = self.route(call, &name).await?;
         recorder.target(&route.instance);
-        if self.holds(&route.instance) && Box::pin(self.freshen(&route.instance)).await {
+        if self.looks_first(&route.instance).await {
             route = self.route(call, &name).await?;
         }
         let decision = policy::decide(&route, &name)?;
@@ -420,10 +420,17 @@ impl<L: Links, G: Log> Hub<L, G> {
         })
     }
 
-    /// Whether an instance's tools must be looked at before a call, because a change holds it back and no feed tells.
-    fn holds(&self, instance: &Instance) -> bool {
-        self.offer(instance.id).is_some_and(|it| it.pinned.policy == PinPolicy::Hold)
-            && !self.links.has_feed(instance.id)
+    /// Looks at an instance's tools before a call where a change holds it back and no feed tells in time. Says
+    /// whether it did. What pages offer is known to the hub, and only told a moment later.
+    async fn looks_first(self: &Arc<Self>, instance: &Arc<Instance>) -> bool {
+        if self.offer(instance.id).is_none_or(|it| it.pinned.policy != PinPolicy::Hold) {
+            return false;
+        }
+        if instance.is_tabs() {
+            Box::pin(self.fetch_tools(instance)).await;
+            return true;
+        }
+        !self.links.has_feed(instance.id) && Box::pin(self.freshen(instance)).await
     }
 
     /// The call that a call of `browser_call_tool` stands for. Everything that is asked of a call is asked of it.

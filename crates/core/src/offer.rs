@@ -1,12 +1,15 @@
 //! What one instance offers, as it was last listed: its tools with their names and switches, prompts, resources.
 
+mod tabs;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
-use toolgrove_wire::{Edit, Raw};
+use toolgrove_wire::Raw;
 use ts_rs::TS;
 
+use self::tabs::OfPage;
 use crate::call::{Discovery, LegacyTask};
 use crate::event::ListKind;
 use crate::header::{self, Annotation};
@@ -14,7 +17,7 @@ use crate::instance::{Instance, Transport};
 use crate::name::{self, Profile};
 use crate::pins::{self, Drift, Pin, PinPolicy, Pinned, Verdict};
 use crate::schema::Validator;
-use crate::tabs;
+use crate::tabs::PREFIX;
 
 /// An instance and its lists. Immutable: a refresh or a switch makes a new one that shares what did not change.
 #[derive(Debug, Clone)]
@@ -56,6 +59,8 @@ pub struct Tool {
     pub shown: Shown,
     /// The definition without what changes all the time and is no news.
     steady: Option<Raw>,
+    /// What its page says of it, if it is a tool of a page.
+    page: Option<OfPage>,
     validator: OnceLock<Option<Validator>>,
     hints: OnceLock<Hints>,
 }
@@ -133,6 +138,7 @@ impl Tool {
             drift: None,
             shown: Shown::Everywhere,
             steady: None,
+            page: None,
             validator: OnceLock::new(),
             hints: OnceLock::new(),
         }
@@ -155,6 +161,7 @@ impl Tool {
             drift: None,
             shown: self.shown,
             steady: self.steady.clone(),
+            page: self.page.clone(),
             validator: OnceLock::new(),
             hints: OnceLock::new(),
         }
@@ -167,6 +174,11 @@ impl Tool {
             Some(drift) => Some(&drift.now),
             None => Some(&self.raw).filter(|_| !self.gone),
         }
+    }
+
+    /// What it is called among the pins.
+    pub fn pinned_as(&self) -> &str {
+        self.page.as_ref().map_or(&self.name, |it| &it.pin)
     }
 
     /// Whether calls are refused until somebody has looked at what changed.
@@ -306,7 +318,7 @@ impl Offer {
     pub fn routed(&self) -> impl Iterator<Item = &Arc<Tool>> {
         let is_routed = |it: &Tool| match it.shown {
             Shown::Everywhere | Shown::Together => true,
-            Shown::Alone | Shown::Never => it.name.starts_with(tabs::PREFIX),
+            Shown::Alone | Shown::Never => it.name.starts_with(PREFIX),
         };
         self.present().filter(move |it| is_routed(it))
     }
@@ -316,12 +328,18 @@ impl Offer {
         self.tools.iter().filter(|it| !it.gone)
     }
 
-    /// Tools that are not what was approved, and that nobody has decided on.
-    pub fn drifted(&self) -> impl Iterator<Item = (&Arc<Tool>, &Drift)> {
-        self.present().filter_map(|it| {
-            let drift = it.drift.as_deref()?;
-            (!drift.rejected && drift.moved_to.is_none()).then_some((it, drift))
+    /// Tools that are not what was approved. What has several names is here once.
+    pub fn drifts(&self) -> impl Iterator<Item = (&Arc<Tool>, &Drift)> {
+        let mut seen = HashSet::new();
+        self.present().filter_map(move |it| {
+            let drift = it.drift.as_deref().filter(|it| it.moved_to.is_none())?;
+            seen.insert((it.pinned_as(), drift.now.as_str())).then_some((it, drift))
         })
+    }
+
+    /// The same without those that somebody has decided on.
+    pub fn drifted(&self) -> impl Iterator<Item = (&Arc<Tool>, &Drift)> {
+        self.drifts().filter(|it| !it.1.rejected)
     }
 
     pub fn declares(&self, capability: &str) -> bool {
@@ -441,39 +459,6 @@ impl Offer {
         }
     }
 
-    /// This offer with a fresh list of tab tools. Their names are given where tabs are known, and go with them; what
-    /// a person has said of one is kept.
-    fn with_tab_tools(&self, listed: &[Raw], now: i64) -> Self {
-        let mut before: HashMap<&str, &Arc<Tool>> =
-            self.tools.iter().map(|it| (it.name.as_str(), it)).collect();
-        let mut tools = Vec::with_capacity(listed.len());
-        for raw in listed {
-            let Ok(name) = usable(raw) else { continue };
-            let (raw, shown, steady) = read_listing(raw);
-            let old = before.remove(name.as_str());
-            if let Some(old) =
-                old.filter(|it| it.raw == raw && it.shown == shown && it.steady == steady && !it.gone)
-            {
-                tools.push(old.clone());
-                continue;
-            }
-            let names = if name.starts_with(tabs::PREFIX) {
-                (name.clone(), name.clone())
-            } else {
-                let encode = |profile| name::encode(profile, &self.instance.slug, &name);
-                (encode(Profile::Double), encode(Profile::Single))
-            };
-            let said =
-                old.map(|it| (it.enabled, it.permission)).or_else(|| self.settings.get(&name).copied());
-            let (enabled, permission) = said.unwrap_or((true, Permission::Allow));
-            tools.push(Arc::new(Tool { enabled, permission, shown, steady, ..Tool::new(name, names, raw) }));
-        }
-        let is_switched = |it: &Tool| !it.enabled || it.permission != Permission::Allow;
-        let gone = self.tools.iter().filter(|it| before.contains_key(it.name.as_str()) && is_switched(it));
-        tools.extend(gone.map(|it| Arc::new(it.with(it.raw.clone(), true))));
-        Self { tools, problems: Vec::new(), fetched_at: Some(now), ..self.clone() }
-    }
-
     /// This offer after the server has told everything about itself. A list that failed stays as it was.
     pub fn with_discovery(&self, found: &Discovery, is_taken: impl Fn(&str) -> bool, now: i64) -> Self {
         let mut offer = self.clone();
@@ -565,22 +550,6 @@ fn unpinned(tool: &Arc<Tool>) -> Arc<Tool> {
         Some(drift) if drift.moved_to.is_some() => Arc::new(tool.with(tool.raw.clone(), true)),
         Some(drift) => Arc::new(tool.with(drift.now.clone(), false)),
     }
-}
-
-/// A list entry of the tabs without what it says of itself, and that: where it is shown, and its steady definition.
-fn read_listing(raw: &Raw) -> (Raw, Shown, Option<Raw>) {
-    let meta = raw.get("_meta");
-    let Some(listing) = meta.as_ref().and_then(|it| it.get(tabs::KEY_LISTING)) else {
-        return (raw.clone(), Shown::Everywhere, None);
-    };
-    let shown = listing.get_text("shown").and_then(|it| Shown::parse(&it)).unwrap_or_default();
-    let meta = meta.map(|it| Edit::of(&it).remove(tabs::KEY_LISTING).done());
-    let raw = match meta {
-        Some(meta) if meta.members().next().is_some() => Edit::of(raw).set("_meta", meta).done(),
-        _ => Edit::of(raw).remove("_meta").done(),
-    };
-    let steady = listing.get_text("plain").map(|it| Edit::of(&raw).set_text("description", &it).done());
-    (raw, shown, steady)
 }
 
 /// The name of a list entry, or why it cannot be used.

@@ -22,7 +22,7 @@ pub use flags::{Flag, FlagKind, flags};
 const PARTS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
 
 /// What is done when a tool is not what was approved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PinPolicy {
     /// Nothing, and nothing is remembered.

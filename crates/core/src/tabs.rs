@@ -20,7 +20,7 @@ mod transport;
 pub mod wire;
 
 pub use hub::{Note, TabHub, TabOptions};
-pub use listing::Entry;
+pub use listing::{Entry, PageOf};
 pub use meta::{CALL_TOOL, META_TOOLS};
 pub use questions::TabQuestion;
 pub use run::TabCall;

@@ -2,7 +2,7 @@
 //! a call; [`Memory::close`] returns when everything is on disk.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 use toolgrove_core::event::{Event, ListKind};
@@ -13,6 +13,7 @@ use toolgrove_core::offer::Offer;
 use toolgrove_core::pins::Pin;
 use toolgrove_core::{CallRecord, Error, task};
 use toolgrove_store::{CallLog, PinRow, Store, StoreError, ToolRow};
+use toolgrove_upstream::Tabs;
 use toolgrove_wire::Raw;
 use uuid::Uuid;
 
@@ -25,6 +26,8 @@ pub struct Memory {
     live: Arc<Live>,
     /// How the last call of each instance went.
     last: Mutex<HashMap<Uuid, LastCall>>,
+    /// Hears which tools of pages are held back, once it is there.
+    tabs: OnceLock<Arc<Tabs>>,
 }
 
 enum Job {
@@ -43,7 +46,12 @@ impl Memory {
                 write(&writer, &told, job).await;
             }
         });
-        Self { calls: CallLog::start(store), jobs, live, last: Mutex::default() }
+        Self { calls: CallLog::start(store), jobs, live, last: Mutex::default(), tabs: OnceLock::new() }
+    }
+
+    /// Tells the tabs from now on what is held back.
+    pub(crate) fn tell(&self, tabs: Arc<Tabs>) {
+        let _ = self.tabs.set(tabs);
     }
 
     /// Takes the last call of every instance from earlier runs.
@@ -136,6 +144,9 @@ impl Log for Memory {
     }
 
     fn listed(&self, offer: &Arc<Offer>) {
+        if let Some(tabs) = self.tabs.get().filter(|_| offer.instance.is_tabs()) {
+            tabs.hold(offer.instance.person, offer.held_pages());
+        }
         let _ = self.jobs.send(Job::Listed(offer.clone()));
     }
 
@@ -174,12 +185,14 @@ async fn write(store: &Store, live: &Live, job: Job) {
 }
 
 async fn write_offer(store: &Store, offer: &Offer) -> Result<(), StoreError> {
-    // What tabs offer is known by the tab hub, which keeps what should be kept.
+    let id = offer.instance.id;
+    let Some(fetched_at) = offer.fetched_at else { return Ok(()) };
+    let pins: Vec<PinRow> = offer.pinned.pins.iter().map(|it| first_pin(id, it)).collect();
+    store.first_pins(&pins).await?;
+    // What tabs offer is known by the tab hub, which keeps what else should be kept.
     if offer.instance.is_tabs() {
         return Ok(());
     }
-    let id = offer.instance.id;
-    let Some(fetched_at) = offer.fetched_at else { return Ok(()) };
     let rows: Vec<ToolRow> = offer
         .tools
         .iter()
@@ -197,8 +210,6 @@ async fn write_offer(store: &Store, offer: &Offer) -> Result<(), StoreError> {
         })
         .collect();
     store.replace_tools(id, &rows).await?;
-    let pins: Vec<PinRow> = offer.pinned.pins.iter().map(|it| first_pin(id, it)).collect();
-    store.first_pins(&pins).await?;
     for (kind, stored) in LISTS {
         let items = Raw::array(offer.list(kind));
         store.put_list(id, stored, items.as_str(), fetched_at).await?;

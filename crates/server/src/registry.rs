@@ -21,6 +21,7 @@ use toolgrove_core::net::Allowlist;
 use toolgrove_core::offer::{Offer, Permission, Tool};
 use toolgrove_core::pins::{Pin, PinPolicy, Pinned};
 use toolgrove_core::policy::Phase;
+use toolgrove_core::tabs::SLUG;
 use toolgrove_core::{Error, Secret, name, task};
 use toolgrove_store::{
     AuthConfigRow, BUILTINS, InstanceRow, PinRow, ServerRow, StoreError, Switch, ToolRow, ToolSetting,
@@ -430,18 +431,30 @@ impl Known {
         if server.bud_id.is_some() {
             return Ok(PinPolicy::Off);
         }
-        let said = match (server.workspace_id, server.workspace_id.and_then(|it| self.policies.get(&it))) {
-            (_, Some(known)) => *known,
-            (Some(id), None) => {
-                let row = app.store.workspace(id).await?;
-                let word = row.and_then(|it| it.pins).and_then(|it| PinPolicy::parse(it.as_str()?));
-                self.policies.insert(id, word);
-                word
-            }
-            (None, None) => None,
+        // A person's tabs are in no workspace: the strictest of theirs counts.
+        let is_tabs = server.workspace_id.is_none() && server.transport == "builtin" && server.name == SLUG;
+        let workspaces: Vec<Uuid> = if is_tabs {
+            self.phases.keys().copied().collect()
+        } else {
+            server.workspace_id.into_iter().collect()
         };
+        let mut said = None;
+        for id in workspaces {
+            said = said.max(self.word(app, id).await?);
+        }
         let usual = if server.origin.starts_with(ORIGIN) { PinPolicy::Hold } else { PinPolicy::Warn };
         Ok(said.unwrap_or(usual))
+    }
+
+    /// What a workspace says of changed tools.
+    async fn word(&mut self, app: &App, workspace: Uuid) -> Result<Option<PinPolicy>, StoreError> {
+        if let Some(known) = self.policies.get(&workspace) {
+            return Ok(*known);
+        }
+        let row = app.store.workspace(workspace).await?;
+        let word = row.and_then(|it| it.pins).and_then(|it| PinPolicy::parse(it.as_str()?));
+        self.policies.insert(workspace, word);
+        Ok(word)
     }
 
     /// What is in no workspace may be called as far as any of the person's lets it.

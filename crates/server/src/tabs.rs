@@ -114,6 +114,7 @@ impl App {
     /// Takes what is known of everybody's tabs from the store, and begins to listen to browsers.
     pub async fn start_tabs(self: &Arc<Self>) -> Result<(), StoreError> {
         let hub = &self.tabs.hub;
+        self.hub.log().tell(hub.clone());
         for offer in self.hub.offers().iter().filter(|it| it.instance.is_tabs()) {
             let person = offer.instance.person;
             let is_paired = !self.store.pairings_of(person).await?.is_empty();

@@ -39,6 +39,12 @@ pub(crate) async fn journeys() -> Result<()> {
         .await
 }
 
+/// The pictures of popup and pairing page.
+pub(crate) async fn pictures() -> Result<()> {
+    install().await?;
+    npm("pictures").await
+}
+
 /// Installs what the lock file names, unless that is there.
 async fn install() -> Result<()> {
     let stamp = Stamp::new("extension-packages", &[&read("package.json")?, &read("package-lock.json")?]);

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use crate::peers;
 use crate::process::Run;
 use crate::report::Report;
 use crate::tree::{self, Stamp};
+use crate::{extension, peers};
 
 fn folder() -> PathBuf {
     tree::root().join("ui")
@@ -68,7 +68,8 @@ pub(crate) async fn screenshots() -> Result<()> {
         .envs(&peers::environment())
         .env("TOOLGROVE_BIN", &hub)
         .run()
-        .await
+        .await?;
+    extension::pictures().await
 }
 
 /// Installs what the lock file names, unless that is there.

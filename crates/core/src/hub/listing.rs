@@ -275,7 +275,7 @@ impl<L: Links, G: Log> Hub<L, G> {
     }
 
     /// Takes the tools as they are now; whether a client hears of it depends on what is new.
-    async fn fetch_tools(self: &Arc<Self>, instance: &Arc<Instance>) {
+    pub(super) async fn fetch_tools(self: &Arc<Self>, instance: &Arc<Instance>) {
         let fetching = self.fetch_lock(instance.id);
         let mut last = fetching.lock().await;
         if let Ok(Listing { items, holds }) = self.links.list(instance, ListKind::Tools).await {

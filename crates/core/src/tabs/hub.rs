@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
+use toolgrove_wire::Raw;
 use uuid::Uuid;
 
 use super::listing::Entry;
@@ -165,6 +166,11 @@ impl<T: TabTransport> TabHub<T> {
         it.told.clone()
     }
 
+    /// Says which tools a person has to look at first: none of the fixed tools tells what their pages say now.
+    pub fn hold(&self, person: Uuid, held: HashMap<(String, String), Option<Raw>>) {
+        self.people().entry(person).or_default().table.held = held;
+    }
+
     pub fn browsers(&self, person: Uuid) -> Vec<BrowserView> {
         self.read(person, Table::browser_views)
     }
@@ -176,6 +182,11 @@ impl<T: TabTransport> TabHub<T> {
     /// The capability `browser`.
     pub fn capability(&self, person: Uuid) -> Value {
         self.read(person, capability)
+    }
+
+    /// Of the page that a tab shows, if it offers tools.
+    pub fn domain(&self, tab: &TabKey) -> Option<String> {
+        self.read(self.owner(&tab.browser)?, |it| it.tab_view(tab)).map(|it| it.domain)
     }
 
     pub(super) fn owner(&self, browser: &str) -> Option<Uuid> {

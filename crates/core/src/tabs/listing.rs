@@ -20,16 +20,44 @@ pub struct Entry {
     /// The description without the mark of the active tab, where the two differ.
     pub plain: Option<String>,
     pub raw: Raw,
+    /// Whose tool it is; none for those of the hub.
+    pub page: Option<PageOf>,
+}
+
+/// The page's side of an entry: what is pinned, since names and descriptions of the list change with the tabs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageOf {
+    pub origin: String,
+    pub tool: String,
+    pub description: String,
+    /// Nothing of a private window is remembered.
+    pub private: bool,
+}
+
+impl PageOf {
+    fn new(origin: &str, tool: &PageTool, private: bool) -> Option<Self> {
+        let (tool, description) = (tool.name.clone(), tool.description.clone());
+        Some(Self { origin: origin.to_owned(), tool, description, private })
+    }
 }
 
 impl Entry {
     pub(super) fn new(name: &str, shown: Shown, raw: &Raw) -> Self {
-        Self { name: name.to_owned(), shown, plain: None, raw: Edit::of(raw).set_text("name", name).done() }
+        let raw = Edit::of(raw).set_text("name", name).done();
+        Self { name: name.to_owned(), shown, plain: None, raw, page: None }
+    }
+
+    /// The same as a tool of a tab.
+    fn of(self, tab: &Tab, tool: &PageTool) -> Self {
+        Self { page: PageOf::new(&tab.origin, tool, tab.incognito), ..self }
     }
 
     /// As a link lists it: where it is shown stands in `_meta`, for the offer to read and take out.
     pub fn listed(&self) -> Raw {
-        let listing = json!({ "shown": self.shown.as_str(), "plain": self.plain });
+        let page = self.page.as_ref().map(|it| {
+            json!({ "origin": it.origin, "tool": it.tool, "description": it.description, "private": it.private })
+        });
+        let listing = json!({ "shown": self.shown.as_str(), "plain": self.plain, "page": page });
         let meta = self.raw.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
         Edit::of(&self.raw).set("_meta", Edit::of(&meta).set(KEY_LISTING, Raw::of(&listing)).done()).done()
     }
@@ -82,7 +110,8 @@ impl Table {
             for tool in &tab.tools {
                 let shown = if tool.debugging { Shown::Never } else { Shown::Together };
                 if let Some(name) = self.tab_name(tab, &tool.name) {
-                    entries.push(described(Entry::new(&name, shown, &tool.raw), tool, marked, plain));
+                    let entry = Entry::new(&name, shown, &tool.raw).of(tab, tool);
+                    entries.push(described(entry, tool, marked, plain));
                 }
                 let best = origins.entry((&tab.origin, &tool.name)).or_default();
                 if best.is_none_or(|best| self.rank(key, tab) > self.rank(best.0, best.1)) {
@@ -94,10 +123,12 @@ impl Table {
             let Some(public) = self.origin_name(origin, name) else { continue };
             if let Some((tab, tool)) = best.and_then(|it| Some((it.1, it.1.tool(name)?))) {
                 let (marked, plain) = &prefixes[tab.domain.as_str()];
-                entries.push(described(Entry::new(&public, Shown::Never, &tool.raw), tool, marked, plain));
+                let entry = Entry::new(&public, Shown::Never, &tool.raw).of(tab, tool);
+                entries.push(described(entry, tool, marked, plain));
             } else if let Some(cached) = self.cached.get(&(origin.to_owned(), name.to_owned())) {
                 let prefix = format!("[{}]", cached.domain);
-                let entry = Entry::new(&public, Shown::Together, &cached.tool.raw);
+                let page = PageOf::new(origin, &cached.tool, false);
+                let entry = Entry { page, ..Entry::new(&public, Shown::Together, &cached.tool.raw) };
                 entries.push(described(entry, &cached.tool, &prefix, &prefix));
             }
         }
@@ -121,8 +152,9 @@ impl Table {
             }
         }
         let shown = |tool: &PageTool| if tool.debugging { Shown::Never } else { Shown::Alone };
-        let listed = rows.iter().map(|(name, _, _, tool)| Entry::new(name, shown(tool), &tool.raw));
-        let unlisted = bare.iter().map(|(name, it)| Entry::new(name, Shown::Never, &it.2.raw));
+        let listed =
+            rows.iter().map(|(name, _, tab, tool)| Entry::new(name, shown(tool), &tool.raw).of(tab, tool));
+        let unlisted = bare.iter().map(|(name, it)| Entry::new(name, Shown::Never, &it.2.raw).of(it.1, it.2));
         listed.chain(unlisted).collect()
     }
 

@@ -1,10 +1,11 @@
 //! The fixed tools: for clients that do not hear of changed lists, and those that pages of the relay are used to.
 
 use serde_json::{Value, json};
-use toolgrove_wire::Raw;
+use toolgrove_wire::{Edit, Raw};
 
 use super::listing::Entry;
 use super::table::{TabView, Table};
+use super::tool::PageTool;
 use crate::offer::Shown;
 
 /// The tool that stands for any other: the hub puts the call it carries in its place.
@@ -87,19 +88,21 @@ pub(super) fn tabs_and_tools(table: &Table, args: &Raw) -> Value {
         .filter(|_| number.is_none())
         .filter_map(|((origin, tool), it)| {
             let name = table.origin_name(origin, tool)?;
-            Some(json!({ "name": name, "domain": it.domain, "description": it.tool.description }))
+            let raw = table.approved(origin, &it.tool)?;
+            Some(json!({ "name": name, "domain": it.domain, "description": raw.get_text("description") }))
         })
         .collect();
-    json!({ "tabs": tabs.map(|it| tab(&it)).collect::<Vec<_>>(), "remembered": cached })
+    json!({ "tabs": tabs.map(|it| tab(table, &it)).collect::<Vec<_>>(), "remembered": cached })
 }
 
-pub(super) fn tab(view: &TabView) -> Value {
-    let tools = view.tools.iter().filter(|it| !it.1.debugging).map(|(name, tool)| {
-        json!({
+pub(super) fn tab(table: &Table, view: &TabView) -> Value {
+    let tools = view.tools.iter().filter(|it| !it.1.debugging).filter_map(|(name, tool)| {
+        let raw = table.approved(&view.origin, tool)?;
+        Some(json!({
             "name": name,
-            "description": tool.description,
-            "inputSchema": tool.raw.get("inputSchema").map(|it| it.to_value()),
-        })
+            "description": raw.get_text("description"),
+            "inputSchema": raw.get("inputSchema").map(|it| it.to_value()),
+        }))
     });
     json!({
         "tab": view.slot,
@@ -129,9 +132,23 @@ pub(super) fn sources(table: &Table) -> Value {
 
 /// `webmcp_list_tools`.
 pub(super) fn relay_tools(table: &Table) -> Value {
-    let tools = table
-        .list()
-        .into_iter()
-        .filter(|it| it.shown == Shown::Alone && !META_TOOLS.contains(&it.name.as_str()));
-    json!({ "tools": tools.map(|it| it.raw.to_value()).collect::<Vec<_>>() })
+    let tools = table.list().into_iter().filter(|it| it.shown == Shown::Alone);
+    let tools = tools.filter_map(|it| {
+        let page = it.page?;
+        match table.held.get(&(page.origin, page.tool)) {
+            None => Some(it.raw.to_value()),
+            Some(held) => Some(Edit::of(held.as_ref()?).set_text("name", &it.name).done().to_value()),
+        }
+    });
+    json!({ "tools": tools.collect::<Vec<_>>() })
+}
+
+impl Table {
+    /// The definition of a tool that may be told: what was approved, where that is something else. None: nothing was.
+    fn approved<'a>(&'a self, origin: &str, tool: &'a PageTool) -> Option<&'a Raw> {
+        match self.held.get(&(origin.to_owned(), tool.name.clone())) {
+            None => Some(&tool.raw),
+            Some(held) => held.as_ref(),
+        }
+    }
 }

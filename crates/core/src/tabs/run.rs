@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::hub::{TabHub, lock};
 use super::listing::{Aim, Target};
-use super::table::BrowserKind;
+use super::table::{BrowserKind, Table};
 use super::tool::{failed, origin_of, with_untrusted};
 use super::transport::{Refusal, TabKey, TabRequest, TabTransport};
 use super::{SLUG, meta};
@@ -314,11 +314,9 @@ impl<T: TabTransport> TabHub<T> {
                 match self.open_tab(call.person, &url).await {
                     Ok(key) => {
                         self.wait_until_there(call.person, &key).await;
-                        let view = self.read(call.person, |it| it.tab_view(&key));
-                        Ok(meta::told(&match view {
-                            Some(view) => meta::tab(&view),
-                            None => json!({ "url": url, "tools": [] }),
-                        }))
+                        let tab = |it: &Table| it.tab_view(&key).map(|view| meta::tab(it, &view));
+                        let view = self.read(call.person, tab);
+                        Ok(meta::told(&view.unwrap_or_else(|| json!({ "url": url, "tools": [] }))))
                     }
                     Err(Error::Request(problem)) => Ok(failed(&problem)),
                     Err(error) => Err(error),

@@ -26,6 +26,8 @@ pub struct Table {
     pub(super) names: Names,
     /// Whether the person has paired a browser at all.
     pub(super) paired: bool,
+    /// By origin and tool: what is not what was approved, and what was. None: nothing was.
+    pub(super) held: HashMap<(String, String), Option<Raw>>,
 }
 
 /// How a browser is connected.

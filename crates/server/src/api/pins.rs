@@ -8,6 +8,7 @@ use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use toolgrove_core::Error;
 use toolgrove_core::call::Caller;
+use toolgrove_core::instance::Transport;
 use toolgrove_core::offer::{Offer, Tool};
 use toolgrove_core::pins::{self, Difference, Drift, Flag};
 use toolgrove_store::PinRow;
@@ -76,9 +77,7 @@ pub async fn list(
     let catalog = app.hub.catalog(&caller);
     let mut changed = Vec::new();
     for offer in catalog.offers() {
-        let drifts = offer.present().filter_map(|it| Some((it, it.drift.as_deref()?)));
-        let drifts = drifts.filter(|(_, drift)| drift.moved_to.is_none());
-        changed.extend(drifts.map(|(tool, drift)| Changed::of(offer, tool, drift)));
+        changed.extend(offer.drifts().map(|(tool, drift)| Changed::of(offer, tool, drift)));
     }
     changed.sort_by(|a, b| (a.rejected, &a.slug, &a.tool).cmp(&(b.rejected, &b.slug, &b.tool)));
     Ok(Json(changed))
@@ -116,7 +115,7 @@ pub async fn decide(
     }
     let approved = |raw: &Raw, rejected: Option<String>| PinRow {
         instance_id: row.id,
-        tool: tool.clone(),
+        tool: known.pinned_as().to_owned(),
         digest: pins::digest(raw),
         raw: raw.as_str().to_owned(),
         state: "approved".into(),
@@ -136,7 +135,11 @@ pub async fn decide(
     };
     app.hub.log().flush().await;
     app.store.decide_pin(&pin, from).await?;
-    app.reload(caller.person, row.id).await?;
+    let offer = app.reload(caller.person, row.id).await?;
+    // What is part of the hub is asked again at once: nothing is waited for.
+    if offer.instance.transport == Transport::Builtin {
+        app.hub.refresh(&offer.instance).await?;
+    }
     let action = match decided.decision {
         Decision::Approve => "pin.approve",
         Decision::Reject => "pin.reject",

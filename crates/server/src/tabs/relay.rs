@@ -13,6 +13,7 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt as _;
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -61,6 +62,9 @@ pub async fn serve(app: Arc<App>, listener: TcpListener, stop: CancellationToken
     let port = listener.local_addr().map_or(0, |it| it.port());
     let shared = Shared { app, port, id: Uuid::new_v4().to_string(), turned: Mutex::default() };
     let doors = Router::new().route("/", get(open)).with_state(Arc::new(shared));
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
     if let Err(error) = axum::serve(listener, doors).with_graceful_shutdown(stop.cancelled_owned()).await {
         tracing::error!(target: "tabs", %error, "the relay's port is no longer served");
     }
@@ -160,8 +164,9 @@ async fn talk(
         meter::tab_message("in");
         let bytes = message.len();
         let read = Raw::parse(bytes::Bytes::from(message)).map_err(|it| it.to_string());
+        let kind = read.as_ref().ok().and_then(|it| it.get_text("type"));
+        tracing::trace!(target: "tabs", direction = "in", kind, browser = &*browser, domain = origin, bytes);
         let read = read.and_then(|it| FromPage::read(&it));
-        tracing::trace!(target: "tabs", direction = "in", browser = &*browser, bytes, is_sound = read.is_ok());
         match (read, &mut page) {
             (Err(problem), _) => ignored(&browser, &problem),
             (Ok(FromPage::Pong), _) => heard_at = Instant::now(),
@@ -250,7 +255,9 @@ fn ignored(browser: &str, problem: &str) {
 /// Nothing once the page is gone.
 async fn send(socket: &mut WebSocket, message: &Value) -> Option<()> {
     meter::tab_message("out");
-    let sent = timeout(PONG_WITHIN, socket.send(Message::Text(message.to_string().into()))).await;
+    let text = message.to_string();
+    tracing::trace!(target: "tabs", direction = "out", kind = message["type"].as_str(), bytes = text.len());
+    let sent = timeout(PONG_WITHIN, socket.send(Message::Text(text.into()))).await;
     matches!(sent, Ok(Ok(()))).then_some(())
 }
 

@@ -167,7 +167,7 @@ async fn serve(
                     }
                 };
                 let kind = words::kind(&raw);
-                trace(&kind, connection, &raw, bytes);
+                trace(app, "in", connection, bytes, || Some(raw.clone()));
                 if let Some(tab) = words::updated(&kind, &raw)
                     && !updates.entry(tab).or_insert_with(|| Flow::new(&UPDATES)).take(&UPDATES)
                 {
@@ -205,7 +205,7 @@ async fn serve(
             () = sleep_until(heard_at + SILENCE) => return Some((1001, "nothing was heard for 45 s")),
         };
         meter::tab_message("out");
-        tracing::trace!(target: "tabs", direction = "out", bytes = message.len(), browser = &**connection.browser());
+        trace(app, "out", connection, message.len(), || Raw::parse(bytes::Bytes::from(message.clone())).ok());
         // A peer that does not read is gone, too.
         if !matches!(timeout(SILENCE, out.send(Message::Text(message))).await, Ok(Ok(()))) {
             return None;
@@ -237,15 +237,22 @@ fn ignored(connection: &Connection, problem: &str) {
 }
 
 /// What went by, without what was in it.
-fn trace(kind: &str, connection: &Connection, raw: &Raw, bytes: usize) {
-    if tracing::enabled!(target: "tabs", tracing::Level::TRACE) {
-        let params = raw.get("params");
-        let tab = params.as_ref().and_then(|it| it.get("extensions")).and_then(|it| it.get("tabId"));
-        let url = params.as_ref().and_then(|it| it.get_text("tabUrl"));
-        let domain = url.map(|it| toolgrove_core::name::domain_of(&it));
-        let tab = tab.map(|it| it.as_str().to_owned());
-        tracing::trace!(target: "tabs", direction = "in", kind, browser = &**connection.browser(), tab, domain, bytes);
+fn trace(
+    app: &App,
+    direction: &'static str,
+    connection: &Connection,
+    bytes: usize,
+    message: impl FnOnce() -> Option<Raw>,
+) {
+    if !tracing::enabled!(target: "tabs", tracing::Level::TRACE) {
+        return;
     }
+    let Some(message) = message() else { return };
+    let kind = words::kind(&message);
+    let (tab, url) = words::about(&message);
+    let known = tab.and_then(|it| app.tabs.hub.domain(&connection.tab(it)));
+    let domain = known.or_else(|| url.map(|it| toolgrove_core::name::domain_of(&it)));
+    tracing::trace!(target: "tabs", direction, kind, browser = &**connection.browser(), tab, domain, bytes);
 }
 
 pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {

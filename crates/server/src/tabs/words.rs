@@ -71,6 +71,14 @@ pub(super) fn kind(raw: &Raw) -> String {
     raw.get_text("method").or_else(|| raw.get_text("type")).unwrap_or_else(|| "answer".to_owned())
 }
 
+/// The tab that a message is about, and its address.
+pub(super) fn about(raw: &Raw) -> (Option<i64>, Option<String>) {
+    let params = raw.get("params").unwrap_or_else(|| raw.clone());
+    let number = |it: &Raw| it.get("tabId").and_then(|it| it.as_str().parse().ok());
+    let tab = params.get("extensions").and_then(|it| number(&it)).or_else(|| number(&params));
+    (tab, params.get_text("tabUrl"))
+}
+
 /// The tab whose tools a message is about.
 pub(super) fn updated(kind: &str, raw: &Raw) -> Option<i64> {
     let params = match kind {

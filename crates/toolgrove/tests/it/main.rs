@@ -29,6 +29,7 @@ mod safety;
 mod sidebar;
 mod stdio;
 mod store;
+mod tab_pins;
 mod tabs;
 #[path = "../support/peers.rs"]
 mod third;

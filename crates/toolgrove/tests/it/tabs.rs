@@ -268,3 +268,136 @@ async fn the_native_messaging_host_answers_one_question() {
     assert_eq!(manifest["allowed_origins"], json!([format!("{}/", origin())]));
     assert!(std::path::Path::new(manifest["path"].as_str().unwrap()).is_file());
 }
+
+#[tokio::test]
+async fn link_and_code_name_the_address_that_browsers_reach_the_hub_under() {
+    let hub = Hub::start_with("public_url = \"https://hub.example.com/\"").await;
+    let (status, pairing) = hub.api(Method::POST, "/api/tabs/pair", Value::Null).await;
+    assert_eq!(status, 201, "{pairing}");
+    let code = pairing["code"].as_str().unwrap();
+    assert_eq!(pairing["paste"], format!("https://hub.example.com#{code}"));
+    let place = "hub=https%3A%2F%2Fhub.example.com";
+    assert_eq!(
+        pairing["link"],
+        format!("chrome-extension://{EXTENSION}/pair.html?{place}&code={code}"),
+        "the address is one value of the link"
+    );
+    // A browser comes through whoever answers there, with that name.
+    let ours = origin();
+    let headers =
+        [("origin", ours.as_str()), ("host", "hub.example.com"), ("sec-websocket-protocol", SUBPROTOCOL)];
+    assert!(Browser::open(port(&hub), "/tabs", &headers).await.is_ok());
+}
+
+#[tokio::test]
+async fn progress_comes_in_its_order_and_before_the_result() {
+    let hub = Hub::start().await;
+    let mut browser = Browser::connect(&hub).await;
+    browser.register(1, SHOP, json!([tool("getCart")])).await;
+    until_listed(&hub, CART).await;
+    let page = async {
+        let id = browser.next().await.unwrap()["id"].clone();
+        browser.notify("browser/toolStarted", json!({ "requestId": id })).await;
+        for step in 1..=30 {
+            let params =
+                json!({ "progressToken": id, "progress": step, "total": 30, "message": step.to_string() });
+            browser.notify("notifications/progress", params).await;
+        }
+        browser.say(json!({ "jsonrpc": "2.0", "id": id, "result": done("all") })).await;
+    };
+    let meta = json!({ "progressToken": "mine" });
+    let params = json!({ "name": CART, "arguments": {}, "_meta": meta });
+    let (answer, ()) = tokio::join!(hub.modern("/mcp", "tools/call", params), page);
+    let mut messages = answer.messages();
+    let result = messages.pop().unwrap();
+    assert_eq!(result["result"]["content"][0]["text"], "all", "{result}");
+    let steps: Vec<_> = messages.iter().map(|it| it["params"]["progress"].as_u64().unwrap()).collect();
+    assert_eq!(steps, (1..=30).collect::<Vec<_>>(), "{messages:?}");
+    assert!(messages.iter().all(|it| it["params"]["progressToken"] == "mine"), "{messages:?}");
+}
+
+#[tokio::test]
+async fn a_call_stands_in_the_log_with_its_tab_and_domain() {
+    let hub = Hub::start().await;
+    let mut browser = Browser::connect(&hub).await;
+    browser.register(12, SHOP, json!([tool("getCart")])).await;
+    until_listed(&hub, CART).await;
+    let logs = async {
+        hub.call(CART, json!({})).await;
+        let output = command(hub.dir.path()).arg("logs").output().await.unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let logs = tokio::select! {
+        logs = logs => logs,
+        end = browser.serve(|_, _| done("tea")) => panic!("{end:?}"),
+    };
+    let (head, row) = logs.trim_end().split_once('\n').unwrap();
+    assert!(head.ends_with("TAB"), "{logs}");
+    assert!(row.contains(CART) && row.ends_with("example.com (12)"), "{logs}");
+    let call = &hub.get("/api/calls").await[0];
+    assert_eq!(call["tab"], json!({ "id": 12, "domain": "example.com" }), "{call}");
+}
+
+#[tokio::test]
+async fn a_frozen_tab_is_brought_to_the_front_before_its_tool_is_called() {
+    let hub = Hub::start_with("[tabs]\nactivate = true").await;
+    let mut browser = Browser::connect(&hub).await;
+    browser.register(1, SHOP, json!([tool("getCart")])).await;
+    let frozen = json!({ "tabId": 1, "windowId": 1, "active": false, "frozen": true });
+    browser.notify("browser/tabs", json!({ "tabs": [frozen] })).await;
+    browser.say(json!({ "jsonrpc": "2.0", "id": 9, "method": "nothing" })).await;
+    assert_eq!(browser.next().await.unwrap()["id"], 9, "the hub has read it");
+    until_listed(&hub, CART).await;
+    let page = async {
+        let first = browser.next().await.unwrap();
+        assert_eq!(first["method"], "browser/activateTab", "{first}");
+        assert_eq!(first["params"]["tabId"], 1, "{first}");
+        browser.say(json!({ "jsonrpc": "2.0", "id": first["id"], "result": {} })).await;
+        let second = browser.next().await.unwrap();
+        assert_eq!(second["method"], "browser/executeTool", "{second}");
+        browser.say(json!({ "jsonrpc": "2.0", "id": second["id"], "result": done("awake") })).await;
+    };
+    let (result, ()) = tokio::join!(hub.call(CART, json!({})), page);
+    assert_eq!(result["content"][0]["text"], "awake", "{result}");
+}
+
+#[tokio::test]
+async fn messages_are_traced_without_what_is_in_them_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let hub = Hub::start_as(dir, |command| {
+        command.env("TOOLGROVE_LOG", "tabs=trace");
+    })
+    .await;
+    let mut browser = Browser::connect(&hub).await;
+    browser.register(12, SHOP, json!([tool("getCart")])).await;
+    until_listed(&hub, CART).await;
+    browser.say(json!({ "jsonrpc": "2.0", "method": "browser/nonsense" })).await;
+    tokio::select! {
+        _ = hub.call(CART, json!({ "card": "4111-1111" })) => {}
+        end = browser.serve(|_, _| done("PIN 9876")) => panic!("{end:?}"),
+    }
+    let numbers = hub.ask(Method::GET, "/metrics", &[], String::new()).await.text();
+    for counted in [
+        "toolgrove_tabs_messages_total{direction=\"in\"}",
+        "toolgrove_tabs_messages_total{direction=\"out\"}",
+        "toolgrove_tabs_refused_total{why=\"message\"} 1",
+        "toolgrove_tabs_capability_changes_total",
+    ] {
+        assert!(numbers.contains(counted), "{counted}: {numbers}");
+    }
+    let dir = hub.stop().await;
+    let log = std::fs::read_to_string(dir.path().join("hub.log")).unwrap();
+    for (direction, kind) in
+        [("in", "browser/registerTools"), ("out", "browser/executeTool"), ("in", "answer")]
+    {
+        let is_it = |it: &&str| it.contains(direction) && it.contains(kind) && it.contains("bytes");
+        let line = log.lines().find(is_it).unwrap_or_else(|| panic!("{direction} {kind}: {log}"));
+        if kind != "answer" {
+            assert!(line.contains("example.com") && line.contains("12"), "{line}");
+        }
+    }
+    assert!(log.contains("the browser capability changed"), "{log}");
+    for secret in ["4111-1111", "9876", "\"inputSchema\""] {
+        assert!(!log.contains(secret), "{secret}: {log}");
+    }
+}
