@@ -15,6 +15,9 @@ use crate::db::{Db, Sealing, Sql};
 use crate::error::{Result, StoreError};
 use crate::schema::{MIGRATIONS, migrate};
 
+/// How long a write waits for the others. Whoever waits longest has no right to be next: among many, that takes a while.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// The hub's memory. Cloning shares the same connections.
 #[derive(Clone)]
 pub struct Store {
@@ -101,7 +104,7 @@ async fn connect_sqlite(path: &str) -> std::result::Result<Db, sqlx::Error> {
     let options = SqliteConnectOptions::new()
         .create_if_missing(true)
         .foreign_keys(true)
-        .busy_timeout(Duration::from_secs(5))
+        .busy_timeout(PATIENCE)
         .synchronous(SqliteSynchronous::Normal);
     let pool = SqlitePoolOptions::new().test_before_acquire(false).idle_timeout(None).max_lifetime(None);
     if path == ":memory:" {

@@ -11,7 +11,7 @@ use crate::process::Run;
 use crate::{peers, postgres};
 
 /// Debian's name, what it is for, and whether it is there.
-async fn wanted() -> [(&'static str, &'static str, bool); 6] {
+async fn wanted() -> [(&'static str, &'static str, bool); 7] {
     [
         ("postgresql", "the store tests run against a real PostgreSQL", postgres::binaries().is_some()),
         ("g++", "the fuzz targets are linked with a C++ library", runs("c++", &["--version"]).await),
@@ -21,6 +21,7 @@ async fn wanted() -> [(&'static str, &'static str, bool); 6] {
             "they get a folder of their own",
             runs("python3", &["-c", "import ensurepip"]).await,
         ),
+        ("curl", "the documents' examples use it", runs("curl", &["--version"]).await),
         ("valgrind", "counts what a call costs", runs("valgrind", &["--version"]).await),
         ("chromium", "pages are tested in a real browser", peers::chromium().is_some()),
     ]
