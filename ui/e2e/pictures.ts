@@ -7,7 +7,8 @@ import { join, resolve } from "node:path";
 import type { Page } from "@playwright/test";
 import { Extension } from "./extension";
 import type { Hub } from "./hub";
-import { test } from "./test";
+import { calls, type Model, says, startModel } from "./model";
+import { comeToRest, test } from "./test";
 
 const OUT = resolve(process.env.PICTURES ?? join(import.meta.dirname, "../../docs/pictures"));
 /** For a look at other widths, and at some screens only; neither is part of the documents. */
@@ -99,6 +100,62 @@ const SHOTS: Shot[] = [
       await page.getByText("mcp__weather__forecast").waitFor();
     },
   },
+  {
+    name: "chat",
+    path: "/ui/chat",
+    seen: "Ask something",
+    before: async (page) => {
+      await page.getByRole("link", { name: /Should I water/ }).click();
+      await page.getByText("Leave the can in the shed").waitFor();
+    },
+  },
+  {
+    name: "chat-asks",
+    path: "/ui/chat",
+    seen: "Ask something",
+    before: async (page) => {
+      await page.getByRole("link", { name: /Clear the old notes/ }).click();
+      await page.getByRole("button", { name: "Allow once" }).waitFor();
+    },
+  },
+  {
+    name: "chat-palette",
+    path: "/ui/chat",
+    seen: "Ask something",
+    before: async (page) => {
+      for (const server of ["weather", "files"]) {
+        await page.getByRole("treeitem", { name: new RegExp(`^${server}`) }).press("ArrowRight");
+        await page
+          .getByRole("treeitem", { name: /forecast|read_file/ })
+          .last()
+          .waitFor();
+      }
+      await page.getByRole("textbox", { name: "Message" }).pressSequentially("/");
+      await page.getByRole("listbox").waitFor();
+    },
+  },
+  {
+    name: "bud",
+    path: "/ui/mcp",
+    seen: "Gardener",
+    before: async (page) => {
+      const buds = await page.evaluate(async () => (await fetch("/api/buds")).json());
+      await page.goto(new URL(`/ui/mcp?bud=${buds[0].id}`, page.url()).href);
+      await page.getByRole("dialog").getByLabel("Model").waitFor();
+    },
+  },
+  {
+    name: "plan",
+    path: "/ui/plans/new",
+    seen: "Drag a tool here",
+    before: async (page) => {
+      await page.getByLabel("Plan", { exact: true }).selectOption("Morning round");
+      await page.getByRole("button", { name: "Run" }).click();
+      await page.getByText("Ran to its end").waitFor();
+      await page.getByRole("button", { name: /^advice, Done/ }).click();
+      await page.getByText("No frost").first().waitFor();
+    },
+  },
   { name: "people", path: "/ui/admin/people", seen: "Only you" },
   { name: "workspaces", path: "/ui/admin/people?tab=workspaces", seen: "New workspace" },
   { name: "changes", path: "/ui/admin/people?tab=changes", seen: "workspace" },
@@ -169,14 +226,81 @@ async function live(hub: Hub) {
   await hub.api("/api/workspaces", { name: "greenhouse" });
 }
 
+/** A gardener, who asks a model, is asked for leave, and has a plan. */
+async function garden(hub: Hub, model: Model) {
+  await hub.api("/api/buds", {
+    name: "Gardener",
+    system_prompt: "You know plants. Be brief, and say what you do not know.",
+    model: "local/llama-4",
+    temperature: 0.2,
+    mcp_config: { servers: ["weather", "files"], disabled_tools: ["files.delete_file"] },
+    methods: [
+      {
+        name: "advise",
+        description: "Says what a bed needs today",
+        template: "The bed: {{bed}}\nThe weather: {{weather}}",
+        inputSchema: {
+          type: "object",
+          properties: { bed: { type: "string" }, weather: { type: "string" } },
+          required: ["bed", "weather"],
+        },
+      },
+    ],
+  });
+  const say = (text: string) =>
+    hub.stream("/api/chats", {
+      model: "local/llama-4",
+      mcp_config_overrides: { additional_servers: ["weather", "files"] },
+      message: { text },
+    });
+  model.answers(
+    (pen) => {
+      pen.text("I look at the weather first.");
+      pen.call("mcp__weather__forecast", '{"city":"Lima","days":2}');
+    },
+    says(
+      "**Not today.** Rain comes tomorrow, so:\n\n",
+      "- Leave the can in the shed\n- Mulch the tomatoes before noon\n\n",
+      "| Bed | Water |\n|---|---|\n| Tomatoes | tomorrow |\n| Herbs | a little, at the root |\n",
+    ),
+  );
+  await (await say("Should I water the beds in Lima today?")).text();
+  await hub.api("/api/mcp/instances/files/tools/delete_file", { permission: "ask" }, "PATCH");
+  model.answers(calls("mcp__files__delete_file", '{"path":"notes/todo.md"}'));
+  // It waits for leave, whether anybody listens or not.
+  await (await say("Clear the old notes")).body?.cancel();
+  model.answers(...Array.from({ length: 2 }, () => says("No frost, so the beans may go out.")));
+  await hub.api("/api/plans", {
+    name: "Morning round",
+    graph: {
+      nodes: [
+        { id: "weather", tool: "mcp__weather__current", args: { city: "Lima" } },
+        { id: "notes", tool: "mcp__files__read_file", args: { path: "notes/todo.md" } },
+        {
+          id: "advice",
+          tool: "mcp__Gardener__advise",
+          args: { bed: "{{notes}}", weather: "{{weather}}" },
+        },
+        { id: "found", tool: "mcp__files__search", args: { query: "{{notes}}" } },
+        { id: "later", tool: "mcp__weather__forecast", args: { city: "Atlantis", days: 2 } },
+      ],
+      edges: [{ from: "weather", to: "later" }],
+    },
+  });
+}
+
+let model: Model;
+
 test.use({
   // biome-ignore lint/correctness/noEmptyPattern: a fixture says what it needs, and this one needs nothing
   hubOptions: async ({}, use) => {
     await new Promise<void>((listening) => registry.listen(0, "127.0.0.1", listening));
     const { port } = registry.address() as AddressInfo;
-    const more = `[sources]\nregistry = "http://127.0.0.1:${port}"\n`;
+    model = await startModel("local");
+    const more = `[sources]\nregistry = "http://127.0.0.1:${port}"\n${model.config}`;
     await use({ demo: true, more, place: join(tmpdir(), "pictures") });
     registry.close();
+    await model.stop();
   },
   viewport: { width: WIDTH, height: 800 },
   locale: "en-GB",
@@ -185,6 +309,7 @@ test.use({
 test("pictures", async ({ page, hub }) => {
   test.setTimeout(600_000);
   await live(hub);
+  await garden(hub, model);
   for (const { name, path, seen, before, part } of SHOTS) {
     if (ONLY && !ONLY.includes(name)) continue;
     await test.step(name, async () => {
@@ -194,7 +319,7 @@ test("pictures", async ({ page, hub }) => {
       await before?.(page, hub);
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        await page.evaluate(() => Promise.allSettled(document.getAnimations().map((it) => it.finished)));
+        await comeToRest(page);
         const shown = part ? page.locator(part) : page;
         await shown.screenshot({ path: join(OUT, `${name}-${colorScheme}.png`), animations: "disabled" });
       }

@@ -52,10 +52,21 @@ export function listenToConsole(page: Page): string[] {
 
 const EVERYTHING = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
+/** What is still fading in has no colour yet; what turns for as long as something runs is not waited for. */
+export async function comeToRest(page: Page): Promise<void> {
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document
+        .getAnimations()
+        .filter((it) => it.effect?.getTiming().iterations !== Number.POSITIVE_INFINITY)
+        .map((it) => it.finished),
+    ),
+  );
+}
+
 /** Nothing that would shut somebody out. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // What is still fading in has no colour yet.
-  await page.evaluate(() => Promise.allSettled(document.getAnimations().map((it) => it.finished)));
+  await comeToRest(page);
   const found = await new AxeBuilder({ page }).withTags(EVERYTHING).analyze();
   expect(
     found.violations.map(

@@ -188,7 +188,7 @@ function Mind({ draft, wrong, set }: Part) {
         about={
           models?.providers.length === 0
             ? "No provider is set up yet; a client that offers its own model can still call the bud."
-            : "<provider>/<model>; empty: the first provider's."
+            : "<provider>/<model>; without a provider's name, the first one's."
         }
       >
         {(props) => (

@@ -80,6 +80,7 @@ export function ThreadView({ chatId, thread, busy, onSay, onStop }: Props) {
               thread={thread}
               busy={busy}
               isLatest={at > latest}
+              isLast={at === rows.length - 1}
               onSay={say}
               onStop={stop}
               onAgain={again}
@@ -127,12 +128,13 @@ type RowProps = {
   thread: Thread;
   busy: boolean;
   isLatest: boolean;
+  isLast: boolean;
   onSay: Say;
   onStop: () => void;
   onAgain: () => void;
 };
 
-function RowView({ row, chatId, thread, busy, isLatest, onSay, onStop, onAgain }: RowProps) {
+function RowView({ row, chatId, thread, busy, isLatest, isLast, onSay, onStop, onAgain }: RowProps) {
   switch (row.kind) {
     case "user":
       return <Said message={row.message} busy={busy} onSay={onSay} />;
@@ -152,6 +154,7 @@ function RowView({ row, chatId, thread, busy, isLatest, onSay, onStop, onAgain }
             asked={thread.asks.find((it) => it.message === message.id)}
             progress={thread.progress[message.id]}
             isLatest={isLatest}
+            isLast={isLast}
             onAgain={onSay}
             onStop={onStop}
           />

@@ -63,8 +63,10 @@ type Props = {
   message: Message;
   asked: ChatQuestion | undefined;
   progress: CallProgress | undefined;
-  /** Part of what was said last: open, and told to a screen reader. */
+  /** Part of what was said last: told to a screen reader. */
   isLatest: boolean;
+  /** Nothing follows it, so it is open. */
+  isLast: boolean;
   onAgain: (line: string) => void;
   onStop: () => void;
 };
@@ -75,6 +77,7 @@ export const ToolCard = memo(function ToolCard({
   asked,
   progress,
   isLatest,
+  isLast,
   onAgain,
   onStop,
 }: Props) {
@@ -90,7 +93,7 @@ export const ToolCard = memo(function ToolCard({
       phase={phase}
       home={home}
       ms={content.ms}
-      opens={isLatest || phase === "failed"}
+      opens={isLast || !isOver || phase === "failed"}
       summary={isOver ? firstLine(content.text) : undefined}
     >
       {isLatest && <Announcer state={{ phase, ...(progress ? { progress } : {}) }} tool={home.method} />}

@@ -134,7 +134,7 @@ function Editor({ plan }: { plan: Plan | undefined }) {
             maxLength={100}
             value={name}
             onChange={(event) => setName(event.target.value)}
-            className="w-auto! min-w-0 flex-1 basis-40 font-medium"
+            className="w-auto! min-w-0 flex-1 basis-28 font-medium"
           />
           <PlanPicker current={plan?.id ?? NEW} />
           <Button disabled={!canSave || !isChanged} onClick={() => void keep()}>
