@@ -9,11 +9,13 @@ const installed =
 export default defineConfig({
   testDir: "e2e",
   projects: [
-    { name: "journeys", testMatch: "*.spec.ts" },
+    { name: "journeys", testMatch: "*.spec.ts", testIgnore: "speed.spec.ts" },
+    { name: "speed", testMatch: "speed.spec.ts" },
     { name: "pictures", testMatch: "pictures.ts" },
   ],
-  // Every test has a hub of its own, but a machine has only so many cores.
-  workers: 1,
+  // Every test has a hub of its own and waits more than it works, but a machine has only so many cores.
+  fullyParallel: true,
+  workers: 2,
   timeout: 90_000,
   expect: { timeout: 15_000 },
   reporter: [["list"]],

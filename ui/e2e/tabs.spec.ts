@@ -15,10 +15,6 @@ const QUESTION = {
 async function expectGoodInBothThemes(page: Page): Promise<void> {
   for (const colorScheme of ["dark", "light"] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    // The other colours come with the next frame, some of them slowly.
-    await page.evaluate(
-      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
-    );
     await expectAccessible(page);
     await expectNoSideScroll(page);
   }

@@ -52,16 +52,21 @@ export function listenToConsole(page: Page): string[] {
 
 const EVERYTHING = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** What is still fading in has no colour yet; what turns for as long as something runs is not waited for. */
+/** What is still fading in has no colour yet, and other colours come with a later frame; what turns for as long as
+ * something runs is not waited for. */
 export async function comeToRest(page: Page): Promise<void> {
-  await page.evaluate(() =>
-    Promise.allSettled(
+  await page.evaluate(async () => {
+    const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const ends = (it: Animation) => it.effect?.getTiming().iterations !== Number.POSITIVE_INFINITY;
+    await frames();
+    await Promise.allSettled(
       document
         .getAnimations()
-        .filter((it) => it.effect?.getTiming().iterations !== Number.POSITIVE_INFINITY)
+        .filter(ends)
         .map((it) => it.finished),
-    ),
-  );
+    );
+    await frames();
+  });
 }
 
 /** Nothing that would shut somebody out. */
@@ -70,7 +75,8 @@ export async function expectAccessible(page: Page): Promise<void> {
   const found = await new AxeBuilder({ page }).withTags(EVERYTHING).analyze();
   expect(
     found.violations.map(
-      (it) => `${it.impact} ${it.id}: ${it.nodes.map((node) => node.target.join(" ")).join(", ")}`,
+      (it) =>
+        `${it.impact} ${it.id}: ${it.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join(", ")}`,
     ),
   ).toEqual([]);
 }

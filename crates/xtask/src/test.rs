@@ -108,8 +108,10 @@ impl Runner {
     }
 
     fn run(&self, args: &[&str]) -> Run {
+        // Many tests wait for a process or a clock: one more than there are cores keeps these busy.
+        let threads = std::thread::available_parallelism().map_or(2, |it| it.get() + 1).to_string();
         let mut all = match self {
-            Self::Nextest => vec!["nextest", "run", "--no-tests=pass"],
+            Self::Nextest => vec!["nextest", "run", "--no-tests=pass", "--test-threads", &threads],
             Self::CargoTest => vec!["test"],
         };
         all.extend(args);
