@@ -32,11 +32,7 @@ pub(crate) async fn test(report: &mut Report) -> bool {
 
 /// The extension in a real browser, with the built hub. Expects hub and npm peers, whose MCP client it uses.
 pub(crate) async fn journeys() -> Result<()> {
-    Run::new("npm", ["run", "--silent", "e2e:real"])
-        .in_folder(&folder())
-        .envs(&peers::environment())
-        .run()
-        .await
+    Run::new("npm", ["run", "--silent", "e2e"]).in_folder(&folder()).envs(&peers::environment()).run().await
 }
 
 /// The pictures of popup and pairing page.
