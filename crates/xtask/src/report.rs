@@ -24,6 +24,15 @@ impl Report {
         Self { started: Instant::now(), steps: Vec::new() }
     }
 
+    /// A report of what runs at the same time; `take` brings it home.
+    pub(crate) fn beside(&self) -> Self {
+        Self { started: self.started, steps: Vec::new() }
+    }
+
+    pub(crate) fn take(&mut self, other: Self) {
+        self.steps.extend(other.steps);
+    }
+
     /// Runs one step under its heading. Returns whether it went well, for steps that need it.
     pub(crate) async fn step(&mut self, name: &str, work: impl Future<Output = Result<()>>) -> bool {
         self.heading(name);

@@ -34,13 +34,20 @@ async fn full() -> Result<()> {
     let mut report = Report::new();
     report.step("system packages", packages::install()).await;
     report.step("prerequisites", prerequisites::check_to_test()).await;
-    let npm = report.step("npm peers", peers::install_npm()).await;
-    report.step("Python peers", peers::install_python()).await;
-    let ui = ui::test(&mut report).await;
-    let extension = extension::test(&mut report).await;
-    report.step("format", format()).await;
-    report.step("clippy", clippy()).await;
-    let built = report.step("build", tree::build()).await;
+    // What npm does waits for the network and for one core, and needs nothing of what cargo does.
+    let mut rust = report.beside();
+    let pages = async {
+        let npm = report.step("npm peers", peers::install_npm()).await;
+        report.step("Python peers", peers::install_python()).await;
+        (npm, ui::test(&mut report).await, extension::test(&mut report).await)
+    };
+    let crates = async {
+        rust.step("format", format()).await;
+        rust.step("clippy", clippy()).await;
+        rust.step("build", tree::build()).await
+    };
+    let ((npm, ui, extension), built) = tokio::join!(Box::pin(pages), Box::pin(crates));
+    report.take(rust);
     report.step("tests", needs(built, "build", tests())).await;
     report.step("UI journeys", needs(built && ui, "build and UI build", ui::journeys())).await;
     let ready = built && npm && extension;
@@ -108,10 +115,8 @@ impl Runner {
     }
 
     fn run(&self, args: &[&str]) -> Run {
-        // Many tests wait for a process or a clock: one more than there are cores keeps these busy.
-        let threads = std::thread::available_parallelism().map_or(2, |it| it.get() + 1).to_string();
         let mut all = match self {
-            Self::Nextest => vec!["nextest", "run", "--no-tests=pass", "--test-threads", &threads],
+            Self::Nextest => vec!["nextest", "run", "--no-tests=pass"],
             Self::CargoTest => vec!["test"],
         };
         all.extend(args);
