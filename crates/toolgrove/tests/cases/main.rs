@@ -1,7 +1,8 @@
 //! Runs the examples of `/cases` that need a hub: one trial per case, against the built binary and real servers.
 //!
 //! `mcp_client_http`, `oauth`, `proxy`, `instances` and `buds` are run whole but for what `page.txt` leaves to
-//! `ui/src/cases.test.tsx` and the journeys, and `later.txt` to another room, other files as far as `crates/core/tests/elsewhere.txt` sends them here. A case without a scenario fails, and so does a scenario without a case.
+//! `ui/src/cases.test.tsx` and the journeys; other files as far as `crates/core/tests/elsewhere.txt` sends them here. A
+//! case without a scenario fails, and so does a scenario without a case.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic and print its figures")]
 
@@ -51,8 +52,6 @@ macro_rules! scenarios {
 
 /// Cases of whole files that are about the page, and the page's own tests, which run them.
 const PAGE: &str = include_str!("page.txt");
-/// Cases whose room is not built yet, and which room that is.
-const LATER: &str = include_str!("later.txt");
 const PAGE_TESTS: &str = include_str!("../../../../ui/src/cases.test.tsx");
 /// What only a real browser can show: journeys whose names begin with the case.
 const JOURNEYS: [&str; 2] =
@@ -99,9 +98,7 @@ fn main() {
         }
         for case in cases {
             let line = format!("{file} {}", case.id);
-            if PAGE.lines().any(|it| it == line)
-                || LATER.lines().any(|it| it.starts_with(&format!("{line} ")))
-            {
+            if PAGE.lines().any(|it| it == line) {
                 continue;
             }
             if whole || ELSEWHERE.lines().any(|it| it == line) {
