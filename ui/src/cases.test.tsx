@@ -4,7 +4,7 @@ import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-libra
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { metaQuery } from "@/api/queries";
-import { BASE, entry, fakeHub, open } from "@/test-kit";
+import { BASE, CHAT, entry, fakeHub, open } from "@/test-kit";
 import buds from "../../cases/buds.json";
 import instances from "../../cases/instances.json";
 
@@ -74,17 +74,6 @@ const META = {
   fetched_at: 0,
   age_s: 1,
   methods: [{ name: "search", description: "", signature: "search(q: string)", inputSchema: {} }],
-};
-const CHAT = {
-  id: "c1",
-  workspace_id: "w",
-  bud_id: null,
-  title: "Hello",
-  model: null,
-  mcp_config_overrides: { additional_servers: [], disabled_tools: [] },
-  running: true,
-  created_at: 0,
-  updated_at: 0,
 };
 const CHATS = {
   ...BASE,

@@ -178,3 +178,16 @@ export function open(path: string) {
   );
   return { client, router, ...view };
 }
+
+/** A chat whose answer is on its way. */
+export const CHAT = {
+  id: "c1",
+  workspace_id: "w",
+  bud_id: null,
+  title: "Hello",
+  model: null,
+  mcp_config_overrides: { additional_servers: [], disabled_tools: [] },
+  running: true,
+  created_at: 0,
+  updated_at: 0,
+};

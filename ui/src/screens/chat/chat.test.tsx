@@ -2,19 +2,8 @@ import { act, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { metaQuery } from "@/api/queries";
-import { BASE, entry, fakeHub, json, open, stream } from "@/test-kit";
+import { BASE, CHAT, entry, fakeHub, json, open, stream } from "@/test-kit";
 
-const CHAT = {
-  id: "c1",
-  workspace_id: "w",
-  bud_id: null,
-  title: "Hello",
-  model: null,
-  mcp_config_overrides: { additional_servers: [], disabled_tools: [] },
-  running: true,
-  created_at: 0,
-  updated_at: 0,
-};
 const message = (id: string, role: string, content: object) => ({
   type: "message",
   message: { id, chat_id: "c1", role, content: { text: "", ...content }, call_id: null, created_at: 0 },
