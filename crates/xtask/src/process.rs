@@ -3,8 +3,10 @@
 //! Every child leads its own process group, and the group is ended when its owner is dropped, so an interrupted run
 //! leaves nothing behind.
 
+use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -12,9 +14,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+
+/// How much of a failed program's output stands under the summary.
+const LAST_LINES: usize = 40;
 
 /// One program with its arguments, folder and environment.
 pub(crate) struct Run {
@@ -87,11 +93,54 @@ impl Run {
     }
 
     /// Runs to the end with its output shown; an exit code other than 0 is an error.
+    ///
+    /// Where nobody watches, the error ends with the last lines, so that a long log says at its end what went wrong.
     pub(crate) async fn run(self) -> Result<()> {
         println!("  $ {}", self.line());
-        match self.status().await? {
-            status if status.success() => Ok(()),
-            status => bail!("`{}` ended with {status}", self.line()),
+        let mut last = VecDeque::new();
+        let status = if std::io::stdout().is_terminal() {
+            self.status().await?
+        } else {
+            self.status_and_last(&mut last).await?
+        };
+        if status.success() {
+            return Ok(());
+        }
+        let mut why = vec![format!("`{}` ended with {status}", self.line())];
+        why.extend(last);
+        bail!(why.join("\n"))
+    }
+
+    /// Runs to the end with its output copied to ours and its last lines kept.
+    async fn status_and_last(&self, last: &mut VecDeque<String>) -> Result<ExitStatus> {
+        let (read, write) = std::io::pipe()?;
+        let mut command = self.command();
+        command.stdout(write.try_clone()?).stderr(write);
+        let mut group = self.spawn(command)?;
+        let mut lines = BufReader::new(Receiver::from_owned_fd(read.into())?).split(b'\n');
+        let mut status = None;
+        loop {
+            // What it left running may hold the pipe open for ever.
+            let patience = if status.is_some() { Duration::from_secs(1) } else { Duration::MAX };
+            let line = tokio::select! {
+                biased;
+                line = timeout(patience, lines.next_segment()) => line,
+                ended = group.child.wait(), if status.is_none() => {
+                    status = Some(ended?);
+                    continue;
+                }
+            };
+            let Ok(Some(line)) = line.unwrap_or(Ok(None)) else { break };
+            let line = String::from_utf8_lossy(&line).into_owned();
+            println!("{line}");
+            if last.len() == LAST_LINES {
+                last.pop_front();
+            }
+            last.push_back(line);
+        }
+        match status {
+            Some(status) => Ok(status),
+            None => Ok(group.child.wait().await?),
         }
     }
 

@@ -75,6 +75,13 @@ impl Report {
                 }
             }
         }
+        for (name, _, ending) in &self.steps {
+            if let Ending::Failed(why) = ending
+                && let Some((_, last)) = why.split_once('\n')
+            {
+                println!("\n── last lines of {name} ──\n{last}");
+            }
+        }
         println!("\nsteps: {} passed, {} failed", self.steps.len() - failed.len(), failed.len());
         match failed.as_slice() {
             [] => Ok(()),
@@ -89,8 +96,9 @@ async fn timed(name: &str, work: impl Future<Output = Result<()>>) -> Step {
     let ending = match work.await {
         Ok(()) => Ending::Done,
         Err(error) => {
-            println!("  failed: {error:#}");
-            Ending::Failed(format!("{error:#}"))
+            let why = format!("{error:#}");
+            println!("  failed: {}", why.lines().next().unwrap_or_default());
+            Ending::Failed(why)
         }
     };
     (name.to_owned(), began.elapsed(), ending)
