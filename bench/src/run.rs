@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Less of everything
     #[arg(long)]
     quick: bool,
+    /// Only calls whose name contains this, and no verdict: to look at one thing
+    #[arg(long)]
+    only: Option<String>,
     /// Other gateways, see `bench/README.md`
     #[arg(long)]
     peers: Option<PathBuf>,
@@ -71,7 +74,14 @@ pub(crate) async fn run(args: Args) -> Result<()> {
 
     note(format_args!("\ncalls ({rounds} rounds of each column in turn, medians)"));
     let stand = Stand::start(&args.hub, args.peers.as_deref(), cores).await?;
-    let measured = calls::measure(&stand, &calls::plan(args.quick), rounds, span).await?;
+    let mut plan = calls::plan(args.quick);
+    if let Some(only) = &args.only {
+        plan.retain(|it| it.name.contains(only.as_str()));
+        calls::measure(&stand, &plan, rounds, span).await?;
+        stand.hub.program.stop().await;
+        return Ok(());
+    }
+    let measured = calls::measure(&stand, &plan, rounds, span).await?;
     note(format_args!("\nprocesses on their standard streams, driven directly"));
     let ts = args.node.as_deref().zip(args.ts_server.as_deref()).filter(|it| it.0.exists() && it.1.exists());
     let direct = direct(&args.hub, ts, cores, span).await?;

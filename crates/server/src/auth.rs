@@ -99,7 +99,7 @@ impl Gate {
     }
 
     /// A page in a browser must not reach the hub under a name that is not the hub's, nor from another origin.
-    fn check_origin(&self, request: &Request<Body>) -> Result<(), Error> {
+    pub(crate) fn check_origin(&self, request: &Request<Body>) -> Result<(), Error> {
         let headers = request.headers();
         let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
         let host = host.or_else(|| request.uri().authority().map(http::uri::Authority::as_str));
@@ -187,23 +187,33 @@ pub(crate) async fn origin(State(app): State<Arc<App>>, request: Request<Body>, 
     }
 }
 
-/// Lets a request of a known caller through and tells the door who it is. Whoever loses the right to be here while
-/// the request runs loses its answer, too.
+/// Lets a request of a known caller through and tells the door who it is.
 pub(crate) async fn known(State(app): State<Arc<App>>, request: Request<Body>, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
+    let_in(&app, request, |pass, mut request| {
+        request.extensions_mut().insert(pass.caller.clone());
+        request.extensions_mut().insert(pass);
+        next.run(request)
+    })
+    .await
+}
+
+/// Has a request of a known caller answered. Whoever loses the right to be here while it runs loses the answer, too.
+pub(crate) async fn let_in<F: Future<Output = Response>>(
+    app: &App,
+    request: Request<Body>,
+    answer: impl FnOnce(Pass, Request<Body>) -> F,
+) -> Response {
+    let (parts, body) = request.into_parts();
     let asking = Asking::of(&parts);
     let pass = match app.admit(&parts).await {
         Ok(pass) => pass,
         Err(error) => return app.refused(error, &asking),
     };
     let ended = pass.ended.clone();
-    parts.extensions.insert(pass.caller.clone());
-    parts.extensions.insert(pass);
-    let request = Request::from_parts(parts, body);
     tokio::select! {
         biased;
         () = ended.cancelled() => app.refused(Error::AuthMissing, &asking),
-        response = next.run(request) => until(response, ended.clone()),
+        response = answer(pass, Request::from_parts(parts, body)) => until(response, ended.clone()),
     }
 }
 

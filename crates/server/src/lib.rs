@@ -1,6 +1,7 @@
 //! Exposes. The only crate that answers HTTP: the MCP doors, the API, and the pages.
 //!
 //! [`app`] has every route on one page. Host and Origin are checked on all of them, the key on all but a few.
+//! [`Front`] stands before it and sends most calls straight to their door.
 
 pub mod api;
 mod auth;
@@ -9,6 +10,7 @@ mod buds;
 pub mod bundles;
 pub mod chat;
 pub mod connect;
+mod front;
 pub mod live;
 pub mod mcp;
 mod memory;
@@ -43,6 +45,7 @@ use toolgrove_upstream::Pool;
 use toolgrove_wire::Raw;
 
 pub use auth::{AS, Gate, Local, Welcome};
+pub use front::{Front, Origin};
 pub use memory::Memory;
 pub use problem::Refusal;
 
@@ -94,8 +97,6 @@ impl App {
 /// Every route.
 pub fn app(state: Arc<App>) -> Router {
     let known = Router::new()
-        .route("/mcp", any(mcp::all))
-        .route("/mcp/i/{slug}", any(mcp::one))
         .route("/sse", get(mcp::sse::open))
         .route("/sse/message", post(mcp::sse::post))
         .route("/metrics", get(api::metrics))
@@ -231,6 +232,8 @@ pub fn app(state: Arc<App>) -> Router {
     let pages = pages.merge(open_pages).layer(from_fn_with_state(state.clone(), connect::on_own_host));
     Router::new()
         .route("/healthz", get(page::healthy))
+        .route("/mcp", any(mcp::all))
+        .route("/mcp/i/{slug}", any(mcp::one))
         .route("/tabs", get(tabs::open))
         .route("/oauth/client.json", get(connect::document))
         .merge(known)

@@ -23,7 +23,6 @@ mod task;
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -41,46 +40,50 @@ pub use self::stream::event_stream;
 use self::stream::{Streams, refuse};
 use crate::App;
 use crate::api::text::profile;
+use crate::auth::{Pass, let_in};
 use crate::problem::Refusal;
 
 /// The levels of `notifications/message`, most verbose first.
 pub const LOG_LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// `/mcp`: every tool under its public name.
+/// `/mcp`: every tool under its public name, in the form that `?names=double|single` chooses.
 pub async fn all(
     State(app): State<Arc<App>>,
-    Extension(caller): Extension<Arc<Caller>>,
     Query(Names { names }): Query<Names>,
     request: Request<Body>,
 ) -> Response {
-    match profile(&caller, names.as_deref()) {
-        Ok(profile) if profile == caller.profile => serve(app, caller, View::All, request).await,
-        Ok(profile) => {
-            serve(app, Arc::new(Caller { profile, ..Caller::clone(&caller) }), View::All, request).await
+    let_in(&app.clone(), request, |Pass { caller, .. }, request| async move {
+        match profile(&caller, names.as_deref()) {
+            Ok(profile) => {
+                let caller = Arc::new(Caller { profile, ..Caller::clone(&caller) });
+                serve(app, caller, View::All, request).await
+            }
+            Err(error) => Refusal(error).into_response(),
         }
-        Err(error) => Refusal(error).into_response(),
-    }
+    })
+    .await
 }
 
-/// `?names=double|single` chooses the form in which tools are listed.
 #[derive(Deserialize)]
 pub struct Names {
     names: Option<String>,
 }
 
 /// `/mcp/i/<slug>`: one instance under its own names.
-pub async fn one(
-    State(app): State<Arc<App>>,
-    Extension(caller): Extension<Arc<Caller>>,
-    Path(slug): Path<String>,
-    request: Request<Body>,
-) -> Response {
-    let view = View::One { slug };
-    if let Err(failure) = check_instance(&app, &caller, &view) {
-        return refuse(None, ClientEra::Legacy(Version::LATEST), &failure);
-    }
-    serve(app, caller, view, request).await
+pub async fn one(State(app): State<Arc<App>>, Path(slug): Path<String>, request: Request<Body>) -> Response {
+    enter(app, View::One { slug }, request).await
+}
+
+/// A request to a door, before it is known from whom it is.
+pub(crate) async fn enter(app: Arc<App>, view: View, request: Request<Body>) -> Response {
+    let_in(&app.clone(), request, |Pass { caller, .. }, request| async move {
+        if let Err(failure) = check_instance(&app, &caller, &view) {
+            return refuse(None, ClientEra::Legacy(Version::LATEST), &failure);
+        }
+        serve(app, caller, view, request).await
+    })
+    .await
 }
 
 /// What is off or not there is said before anything is read.

@@ -18,8 +18,10 @@ use crate::{CallFilter, Store, now};
 
 /// A batch is written when it has this many rows …
 const BATCH: usize = 500;
-/// … or when its first row has waited this long.
+/// … or when its first row has waited this long …
 const WAIT: Duration = Duration::from_millis(50);
+/// … in statements of so many rows, each of which is prepared once.
+const PIECES: [usize; 4] = [BATCH, 64, 8, 1];
 /// A queue this long means that the database cannot keep up.
 const LONG_QUEUE: usize = 100_000;
 /// Pauses between tries. Each try also waits for a locked database on its own.
@@ -125,7 +127,22 @@ async fn write_batch(db: &Db, rows: &[CallRecord]) {
     }
 }
 
-async fn insert(db: &Db, rows: &[CallRecord]) -> Result<()> {
+async fn insert(db: &Db, mut rows: &[CallRecord]) -> Result<()> {
+    if PIECES.contains(&rows.len()) {
+        piece(rows).run(db).await?;
+        return Ok(());
+    }
+    let mut tx = db.begin().await?;
+    for size in PIECES {
+        while let Some((first, rest)) = rows.split_at_checked(size) {
+            piece(first).run(&mut tx).await?;
+            rows = rest;
+        }
+    }
+    tx.commit().await
+}
+
+fn piece(rows: &[CallRecord]) -> Sql {
     let now = now();
     let rows = rows.iter().map(|it| {
         [
@@ -152,14 +169,13 @@ async fn insert(db: &Db, rows: &[CallRecord]) -> Result<()> {
         ]
     });
     // A try whose answer was lost may have stored the rows already.
-    let sql = Sql::insert(
+    Sql::insert(
         "INSERT INTO calls (id, parent_id, person_id, token_id, chat_id, door, method, instance_id, tool, depth,
             started_at, ms, outcome, error_code, bytes, created_at, client, timeline)",
         rows,
         "ON CONFLICT (id) DO NOTHING",
-    );
-    sql.run(db).await?;
-    Ok(())
+    )
+    .kept()
 }
 
 /// Callers choose these texts, and PostgreSQL refuses a text with a NUL: one such row would take its batch along.

@@ -169,6 +169,8 @@ impl<'a> From<&'a mut Tx> for On<'a> {
 pub(crate) struct Sql {
     text: Text,
     values: Vec<Value>,
+    /// Whether it comes again often enough to be worth preparing once.
+    keep: bool,
 }
 
 enum Text {
@@ -184,10 +186,8 @@ enum Text {
 /// Runs `$body` with `$query` and `$place` of the database at hand: the one match over databases and places.
 macro_rules! run {
     ($sql:expr, $on:expr, |$query:ident, $place:ident| $body:expr) => {{
-        let Sql { text, values } = $sql;
+        let Sql { text, values, keep } = $sql;
         let _ = QUERIES.try_with(|it| it.set(it.get() + 1));
-        // Statements of varying length would push the others out of the cache.
-        let keep = matches!(text, Text::Whole(_));
         match $on.into() {
             On::Db(Db::Sqlite($place)) => {
                 let text = text.for_sqlite(values.len());
@@ -215,7 +215,7 @@ macro_rules! run {
 
 impl Sql {
     pub(crate) fn new(text: &'static str) -> Self {
-        Self { text: Text::Whole(text.to_owned()), values: Vec::new() }
+        Self::made(text.to_owned())
     }
 
     /// One statement in the words of each database, with the same values.
@@ -228,7 +228,7 @@ impl Sql {
 
     /// A statement put together from names of our own schema.
     pub(crate) fn made(text: String) -> Self {
-        Self { text: Text::Whole(text), values: Vec::new() }
+        Self { text: Text::Whole(text), values: Vec::new(), keep: true }
     }
 
     /// `INSERT` of several rows at once: `head` up to the column list, `tail` after the rows.
@@ -238,7 +238,13 @@ impl Sql {
         tail: &'static str,
     ) -> Self {
         let values = rows.into_iter().flatten().collect();
-        Self { text: Text::Rows { head, columns: N, tail }, values }
+        // Statements of varying length would push the others out of the cache.
+        Self { text: Text::Rows { head, columns: N, tail }, values, keep: false }
+    }
+
+    /// Has an `INSERT` of several rows prepared once: for numbers of rows that come again.
+    pub(crate) fn kept(self) -> Self {
+        Self { keep: true, ..self }
     }
 
     pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {

@@ -9,9 +9,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::{Extension, Router};
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -21,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use toolgrove_core::call::View;
 use toolgrove_core::task;
-use toolgrove_server::{App, Local, mcp};
+use toolgrove_server::{App, Front, Origin, mcp};
 
 use crate::failure::Failure;
 use crate::paths::Paths;
@@ -95,8 +92,8 @@ impl Socket {
 
     /// Serves until told to stop, then waits for HTTP clients to get their answers. MCP clients stay as long as the
     /// hub does: they have no end of their own.
-    pub(crate) async fn serve(self, app: Arc<App>, doors: Router, stop: CancellationToken) {
-        let (clients, doors) = (TaskTracker::new(), doors.layer(Extension(Local)));
+    pub(crate) async fn serve(self, app: Arc<App>, front: Front, stop: CancellationToken) {
+        let clients = TaskTracker::new();
         loop {
             let stream = tokio::select! {
                 () = stop.cancelled() => break,
@@ -109,10 +106,10 @@ impl Socket {
                     }
                 },
             };
-            let (app, doors) = (app.clone(), doors.clone());
+            let (app, front) = (app.clone(), front.clone());
             let token = clients.token();
             task::spawn("socket client", async move {
-                if let Err(error) = serve_one(app, doors, stream, token).await {
+                if let Err(error) = serve_one(app, front, stream, token).await {
                     tracing::debug!(%error, "a client of the socket ended early");
                 }
             });
@@ -125,7 +122,7 @@ impl Socket {
 
 async fn serve_one(
     app: Arc<App>,
-    doors: Router,
+    front: Front,
     stream: UnixStream,
     token: TaskTrackerToken,
 ) -> io::Result<()> {
@@ -142,11 +139,8 @@ async fn serve_one(
             mcp::lines::serve(app, caller, hello.view(), input, output).await
         }
         Some(_) => {
-            let (service, _token) = (TowerToHyperService::new(doors), token);
-            hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await
-                .map_err(io::Error::other)
+            let _token = token;
+            front.serve(stream, Origin::Here).await.map_err(io::Error::other)
         }
     }
 }

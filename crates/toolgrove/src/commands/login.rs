@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolgrove_core::task;
+use toolgrove_server::Front;
 
 use super::serve::{bind, serve_http};
 use super::server::text;
@@ -31,8 +32,9 @@ pub(crate) async fn run(args: Login, paths: &Paths, printer: &Printer) -> Result
             let config = start::read_config(paths)?;
             let (listener, address) = bind(config.listen.0).await?;
             let hub = start::start(paths, config, lock, address.port()).await?;
-            let (doors, stop) = (toolgrove_server::app(hub.app.clone()), CancellationToken::new());
-            let http = task::spawn("http", serve_http(listener, doors, stop.clone()));
+            let stop = CancellationToken::new();
+            let front = Front::new(hub.app.clone(), stop.clone());
+            let http = task::spawn("http", serve_http(listener, front, stop.clone()));
             let done = Api::with_hub(paths, hub, async |api| sign_in(api, &args, printer).await).await;
             stop.cancel();
             let _ = http.await;

@@ -5,22 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::State;
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
-use axum::serve::ListenerExt;
-use futures::StreamExt;
-use http::{Method, Request};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use toolgrove_core::config::Mode;
 use toolgrove_core::tabs::relay::PORTS;
 use toolgrove_core::{Config, task};
 use toolgrove_server::tabs::relay;
-use toolgrove_server::{App, Welcome, bundles};
+use toolgrove_server::{App, Front, Origin, Welcome, bundles};
 
 use super::Stop;
 use crate::args::Serve;
@@ -58,9 +51,9 @@ pub(crate) async fn run(args: Serve, paths: &Paths, printer: &Printer) -> Result
 
     let (stop, app) = (CancellationToken::new(), hub.app.clone());
     open_to_browsers(&app, paths, address, &stop).await?;
-    let doors = toolgrove_server::app(app.clone()).layer(from_fn_with_state(stop.clone(), end_streams));
-    let http = task::spawn("http", serve_http(listener, doors.clone(), stop.clone()));
-    let socket = task::spawn("socket", socket.serve(app.clone(), doors, stop.clone()));
+    let front = Front::new(app.clone(), stop.clone());
+    let http = task::spawn("http", serve_http(listener, front.clone(), stop.clone()));
+    let socket = task::spawn("socket", socket.serve(app.clone(), front, stop.clone()));
     if args.demo {
         demo::seed(&app).await?;
     }
@@ -157,28 +150,32 @@ pub(super) async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr
     Ok((listener, address))
 }
 
-pub(super) async fn serve_http(listener: TcpListener, doors: Router, stop: CancellationToken) {
-    let listener = listener.tap_io(|stream| {
+/// Serves until told to stop, then waits for the clients to get their answers.
+pub(super) async fn serve_http(listener: TcpListener, front: Front, stop: CancellationToken) {
+    let clients = TaskTracker::new();
+    loop {
+        let (stream, peer) = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(%error, "the port could not accept a client");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            },
+        };
         let _ = stream.set_nodelay(true);
-    });
-    let served = axum::serve(listener, doors.into_make_service_with_connect_info::<SocketAddr>())
-        .with_graceful_shutdown(stop.cancelled_owned())
-        .await;
-    if let Err(error) = served {
-        tracing::error!(%error, "the port is no longer served");
+        let served = clients.track_future(front.clone().serve(stream, Origin::Network(peer)));
+        task::spawn("http client", async move {
+            if let Err(error) = served.await {
+                tracing::debug!(%error, "a client of the port ended early");
+            }
+        });
     }
-}
-
-/// Streams that only carry news have no end of their own: they end when the hub stops, calls may finish.
-async fn end_streams(State(stop): State<CancellationToken>, request: Request<Body>, next: Next) -> Response {
-    let is_news = request.method() == Method::GET
-        || request.headers().get("mcp-method").is_some_and(|it| it == "subscriptions/listen");
-    let response = next.run(request).await;
-    if !is_news {
-        return response;
-    }
-    let (parts, body) = response.into_parts();
-    Response::from_parts(parts, Body::from_stream(body.into_data_stream().take_until(stop.cancelled_owned())))
+    drop(listener);
+    clients.close();
+    clients.wait().await;
 }
 
 /// Where the hub is and how to connect to it.

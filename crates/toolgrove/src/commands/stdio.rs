@@ -10,7 +10,7 @@ use tokio::io::{AsyncWriteExt, Stdin, Stdout};
 use tokio::net::UnixStream;
 use tokio_util::sync::CancellationToken;
 use toolgrove_core::task;
-use toolgrove_server::mcp;
+use toolgrove_server::{Front, mcp};
 
 use super::Stop;
 use crate::api::{Api, segment};
@@ -108,8 +108,8 @@ async fn own(
     let place = Place { pid: std::process::id(), url: None, socket: Some(socket.path().to_owned()) };
     hub.lock.announce(&place).map_err(|error| Failure::io("cannot say where the hub is", &error))?;
     let stop = CancellationToken::new();
-    let doors = toolgrove_server::app(app.clone());
-    let socket = task::spawn("socket", socket.serve(app.clone(), doors, stop.clone()));
+    let front = Front::new(app.clone(), stop.clone());
+    let socket = task::spawn("socket", socket.serve(app.clone(), front, stop.clone()));
     app.started.store(true, Ordering::Release);
     app.refresh_all();
     let watch = task::spawn("watch", declared::watch(app.clone(), paths.clone(), stamp));

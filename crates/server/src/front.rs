@@ -1,0 +1,131 @@
+//! Where connections come in. A request to an MCP door goes straight to it; everything else goes through the router,
+//! whose layers are too much for the path of every call. Both ask the same questions first.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
+use http::{Method, Request, Uri};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+use toolgrove_core::call::View;
+use tower_service::Service;
+
+use crate::problem::Refusal;
+use crate::{App, Local, mcp};
+
+/// What answers the requests of a connection, until the hub stops.
+#[derive(Clone)]
+pub struct Front {
+    app: Arc<App>,
+    doors: Router,
+    stop: CancellationToken,
+}
+
+/// Where a connection comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Origin {
+    Network(SocketAddr),
+    /// The hub's own socket.
+    Here,
+}
+
+impl Front {
+    pub fn new(app: Arc<App>, stop: CancellationToken) -> Self {
+        Self { doors: crate::app(app.clone()), app, stop }
+    }
+
+    /// Answers the requests of one connection until its client goes. When the hub stops, what runs may finish.
+    pub async fn serve(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        origin: Origin,
+    ) -> hyper::Result<()> {
+        let stop = self.stop.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let front = self.clone();
+            async move { Ok::<_, Infallible>(front.answer(request.map(Body::new), origin).await) }
+        });
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection.with_upgrades());
+        tokio::select! {
+            biased;
+            served = connection.as_mut() => return served,
+            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        }
+        connection.await
+    }
+
+    async fn answer(mut self, mut request: Request<Body>, origin: Origin) -> Response {
+        // Streams that only carry news have no end of their own: they end when the hub stops, calls may finish.
+        let is_news = request.method() == Method::GET
+            || request.headers().get("mcp-method").is_some_and(|it| it == "subscriptions/listen");
+        if matches!(origin, Origin::Here) {
+            request.extensions_mut().insert(Local);
+        }
+        let response = if let Some(view) = door(request.uri()) {
+            match self.app.gate.check_origin(&request) {
+                Ok(()) => mcp::enter(self.app, view, request).await,
+                Err(error) => Refusal(error).into_response(),
+            }
+        } else {
+            if let Origin::Network(peer) = origin {
+                request.extensions_mut().insert(ConnectInfo(peer));
+            }
+            self.doors.call(request).await.into_response()
+        };
+        if !is_news {
+            return response;
+        }
+        let until = self.stop.cancelled_owned();
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(until)))
+    }
+}
+
+/// The MCP door that is meant, if it is spelled as everybody does.
+fn door(uri: &Uri) -> Option<View> {
+    if uri.query().is_some() {
+        return None;
+    }
+    match uri.path().strip_prefix("/mcp")? {
+        "" => Some(View::All),
+        rest => {
+            let slug = rest.strip_prefix("/i/")?;
+            let is_plain =
+                !slug.is_empty() && slug.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
+            is_plain.then(|| View::One { slug: slug.to_owned() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_addresses_skip_the_router() {
+        let one = |slug: &str| Some(View::One { slug: slug.into() });
+        for (uri, meant) in [
+            ("/mcp", Some(View::All)),
+            ("/mcp/i/notes-2", one("notes-2")),
+            ("/mcp?names=single", None),
+            ("/mcp/", None),
+            ("/mcp/i/", None),
+            ("/mcp/i/a/b", None),
+            ("/mcp/i/%61", None),
+            ("/mcpx", None),
+            ("/api/mcp", None),
+        ] {
+            assert_eq!(door(&Uri::from_static(uri)), meant, "{uri}");
+        }
+    }
+}
