@@ -245,6 +245,29 @@ test("a chosen theme is there before the first paint", async ({ page, hub }) => 
   expect(await page.evaluate(() => (window as unknown as { early?: string }).early)).toBe("dark");
 });
 
+test("a file that is added in the settings is found, until it is removed", async ({ page, hub, asked }) => {
+  const search = async () => {
+    const body = { tool: "mcp__builtin__file_search", arguments: { query: "oak" } };
+    const { raw } = await hub.api<{ raw: { content: { text: string }[] } }>("/api/mcp/call", body);
+    return raw.content[0]?.text;
+  };
+  await page.goto(`${hub.url}/ui/settings`);
+  await expect(page.getByText("No files.", { exact: false })).toBeVisible();
+  asked();
+  await page
+    .getByLabel("Files to add")
+    .setInputFiles({ name: "oak.md", mimeType: "text/markdown", buffer: Buffer.from("The oak is old") });
+  const row = page.getByRole("listitem").filter({ hasText: "oak.md" });
+  await expect(row).toContainText("14 characters");
+  expect(asked().filter((it) => it.includes("files"))).toHaveLength(1);
+  expect(await search()).toBe("oak.md: The oak is old");
+  await page.reload();
+  await row.getByRole("button", { name: "Remove oak.md" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await expect(row).toBeHidden();
+  expect(await search()).toBe("no file holds all of these words");
+});
+
 test("a token is shown once, works, and stops working", async ({ page, hub, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`${hub.url}/ui/settings`);

@@ -120,6 +120,35 @@ test("a tool that needs leave asks in its card, on every page that shows it, unt
   }
 });
 
+test("leave for a chat outlives the page, and is that chat's alone", async ({ page, hub, model }) => {
+  await openChat(page, hub);
+  await hub.api("/api/mcp/instances/one/tools/greet", { permission: "ask" }, "PATCH");
+  model.answers(
+    calls(GREET, ADA),
+    says("She was greeted"),
+    calls(GREET, '{"name":"Bob"}'),
+    says("He was greeted"),
+    calls(GREET, ADA),
+  );
+  await say(page, "Greet Ada");
+  await card(page, "greet: Needs your leave").getByRole("button", { name: "Allow in this chat" }).click();
+  await expect(lastAnswer(page)).toContainText("She was greeted");
+  await expectReady(page);
+  await page.reload();
+  await expect(lastAnswer(page)).toContainText("She was greeted");
+  await say(page, "And Bob");
+  await expect(lastAnswer(page)).toContainText("He was greeted");
+  await expect(card(page, "greet: Done").last()).toContainText("Hello, Bob!");
+
+  const other = await hub.api<{ id: string }>("/api/chats", {
+    model: "m",
+    mcp_config_overrides: { additional_servers: ["one"] },
+  });
+  await page.goto(`${hub.url}/ui/chat/${other.id}`);
+  await say(page, "Greet Ada");
+  await expect(card(page, "greet: Needs your leave")).toBeVisible();
+});
+
 test("what is stopped half-way stays as far as it came: an answer, and a tool", async ({
   page,
   hub,

@@ -61,6 +61,15 @@ impl Caller {
             Role::WorkspaceAdmin | Role::Member => Err(Error::Role { role: Role::Admin.as_str() }),
         }
     }
+
+    /// Whether they keep a workspace in which they are this, or nobody.
+    pub fn keeps(&self, member: Option<Role>) -> bool {
+        match self.role {
+            Role::Admin => true,
+            Role::WorkspaceAdmin => member.is_some_and(|it| it != Role::Member),
+            Role::Member => false,
+        }
+    }
 }
 
 /// What a person may change beyond their own things: the highest role they hold anywhere.

@@ -91,6 +91,7 @@ async fn answers(instance: &Instance, events: &Events, asked: Vec<(String, Raw)>
             params: request.get("params").unwrap_or_else(Raw::empty_object),
             key: Some(key.clone()),
             server: instance.server_name.clone(),
+            permission: None,
             reply,
         }));
         let answer = match timeout(PER_ASK, answered).await {

@@ -32,6 +32,8 @@ pub struct Ask {
     pub key: Option<String>,
     /// Who asks, as a person knows it.
     pub server: String,
+    /// Where the hub itself asks whether a tool may be called: its instance and its own name.
+    pub permission: Option<(Uuid, String)>,
     pub reply: oneshot::Sender<Result<Raw, RpcError>>,
 }
 

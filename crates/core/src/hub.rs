@@ -29,7 +29,7 @@ use crate::catalog::{Catalog, Place, Route, usable};
 use crate::config::Capabilities;
 use crate::event::{Event, Events, ListKind};
 use crate::instance::{Instance, Transport, Verdict};
-use crate::limits::{self, Limits};
+use crate::limits::{self, Limits, Rate};
 use crate::offer::{Offer, Shown};
 use crate::pins::PinPolicy;
 use crate::policy::Decision;
@@ -60,6 +60,11 @@ pub trait Log: Send + Sync + 'static {
     fn barred(&self, instance: &Arc<Instance>, error: &Error);
     /// Takes what was found out about a server's era.
     fn judged(&self, instance: &Arc<Instance>, verdict: &Verdict);
+    /// Takes a token of a server's bucket where hubs share it, or says how long there will be none. `None`: this hub's
+    /// own bucket is the only one.
+    fn take(&self, _server: Uuid, _rate: Rate) -> impl Future<Output = Option<Result<(), Duration>>> + Send {
+        std::future::ready(None)
+    }
 }
 
 pub struct Hub<L, G> {
@@ -295,7 +300,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             Method::GetTask | Method::UpdateTask | Method::CancelTask => self.place_task(call)?,
         };
         recorder.target(&instance);
-        let (depth, _running) = self.admit(meant, &instance, decision, &events).await?;
+        let (depth, _running) = self.admit(meant, &instance, &params, decision, &events).await?;
         if let Some(record) = &mut recorder.record {
             record.depth = depth;
         }
@@ -345,6 +350,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         &self,
         call: &Call,
         instance: &Instance,
+        params: &Raw,
         decision: Decision,
         events: &Events,
     ) -> Result<(u8, Option<limits::Running>), Error> {
@@ -355,15 +361,17 @@ impl<L: Links, G: Log> Hub<L, G> {
             _ => (call.depth, None),
         };
         if let Some(rate) = instance.rate {
-            self.limits.take(instance.server, rate).map_err(|wait| Error::RateLimited {
+            let shared = Box::pin(self.log.take(instance.server, rate)).await;
+            let taken = shared.unwrap_or_else(|| self.limits.take(instance.server, rate));
+            taken.map_err(|wait| Error::RateLimited {
                 server: instance.server_name.clone(),
                 per_second: rate.per_second,
                 retry_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1),
             })?;
         }
         if decision == Decision::Ask {
-            let name = call.params.get_text("name").unwrap_or_default();
-            policy::ask(call, &name, instance, events).await?;
+            let own = params.get_text("name").unwrap_or_default();
+            policy::ask(call, own, instance, events).await?;
         }
         Ok((depth, running))
     }

@@ -76,9 +76,11 @@ pub fn decide(route: &Route, name: &str) -> Result<Decision, Error> {
     }
 }
 
-/// Asks the person behind a call whether it may run. Who cannot be asked, or says anything but yes, may not.
-pub(crate) async fn ask(call: &Call, name: &str, instance: &Instance, events: &Events) -> Result<(), Error> {
-    let denied = |unasked| Error::Denied { tool: name.to_owned(), unasked };
+/// Asks the person behind a call whether it may run. Who cannot be asked, or says anything but yes, may not. `own` is
+/// what the server calls the tool.
+pub(crate) async fn ask(call: &Call, own: String, instance: &Instance, events: &Events) -> Result<(), Error> {
+    let name = call.params.get_text("name").unwrap_or_default();
+    let denied = |unasked| Error::Denied { tool: name.clone(), unasked };
     if !call.abilities.has(Abilities::FORM) {
         return Err(denied(true));
     }
@@ -99,6 +101,7 @@ pub(crate) async fn ask(call: &Call, name: &str, instance: &Instance, events: &E
         params: Raw::of(&params),
         key: Some("permission".into()),
         server: instance.server_name.clone(),
+        permission: Some((instance.id, own)),
         reply,
     }));
     match answer.await {

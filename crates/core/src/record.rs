@@ -18,7 +18,7 @@ pub struct CallRecord {
     pub chat_id: Option<String>,
     /// Through which door the call came: `mcp`, `legacy`, `stdio`, `api`, …
     pub door: String,
-    /// The MCP method: `tools/call`, `prompts/get`, `resources/read`, `completion/complete`.
+    /// The MCP method: `tools/call`, `prompts/get`, `resources/read`, `completion/complete`; or `plans/run`.
     pub method: String,
     pub instance_id: Option<Uuid>,
     /// The name as the caller gave it (tool or prompt name, resource URI).

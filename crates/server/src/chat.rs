@@ -4,14 +4,14 @@
 mod history;
 mod turn;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,19 @@ pub(crate) struct Turn {
     /// How many frames there are, and whether there will be more.
     length: watch::Sender<(usize, bool)>,
     stop: CancellationToken,
-    asks: Mutex<HashMap<Uuid, oneshot::Sender<Result<Raw, RpcError>>>>,
+    asks: Mutex<HashMap<Uuid, Asked>>,
+    /// What may be called in this chat without asking.
+    allowed: Mutex<HashSet<Permission>>,
+}
+
+/// An instance, and what its server calls one of its tools.
+pub(crate) type Permission = (Uuid, String);
+
+/// A question that waits for its answer.
+struct Asked {
+    reply: oneshot::Sender<Result<Raw, RpcError>>,
+    /// What it is about, if it is whether a tool may be called.
+    permission: Option<Permission>,
 }
 
 /// What a legacy server knows a chat by.
@@ -75,7 +87,7 @@ impl Turns {
         }
     }
 
-    fn begin(&self, chat: Uuid) -> Result<Arc<Turn>, Error> {
+    fn begin(&self, chat: Uuid, allowed: Vec<Permission>) -> Result<Arc<Turn>, Error> {
         let mut turns = lock(&self.0);
         if turns.get(&chat).is_some_and(|it| !it.length.borrow().1) {
             return Err(Error::Request("an answer is on its way; stop it first".into()));
@@ -86,6 +98,7 @@ impl Turns {
             length: watch::Sender::new((0, false)),
             stop: CancellationToken::new(),
             asks: Mutex::default(),
+            allowed: Mutex::new(allowed.into_iter().collect()),
         });
         turns.insert(chat, turn.clone());
         while turns.len() > KEPT {
@@ -119,15 +132,38 @@ impl Turn {
 
     /// Answers a question. `false`: nobody asks that.
     pub(crate) fn answer(&self, ask: Uuid, answer: Raw) -> bool {
-        let Some(reply) = lock(&self.asks).remove(&ask) else { return false };
+        let Some(asked) = lock(&self.asks).remove(&ask) else { return false };
         // Told first: whoever waits for it may end the turn at once.
         self.tell(&ChatEvent::Asked { ask });
-        reply.send(Ok(answer)).is_ok()
+        asked.reply.send(Ok(answer)).is_ok()
+    }
+
+    /// Which tool a question asks leave for.
+    pub(crate) fn permission(&self, ask: Uuid) -> Option<Permission> {
+        lock(&self.asks).get(&ask)?.permission.clone()
+    }
+
+    fn allows(&self, permission: &Permission) -> bool {
+        lock(&self.allowed).contains(permission)
+    }
+
+    /// From now on a tool is not asked about; what is asked already is answered.
+    pub(crate) fn allow(&self, permission: &Permission) {
+        lock(&self.allowed).insert(permission.clone());
+        let asked: Vec<Uuid> = lock(&self.asks)
+            .iter()
+            .filter(|it| it.1.permission.as_ref() == Some(permission))
+            .map(|it| *it.0)
+            .collect();
+        for ask in asked {
+            self.answer(ask, yes());
+        }
     }
 
     /// Takes back what nobody waits for any more.
     fn take_back(&self) {
-        let gone: Vec<Uuid> = lock(&self.asks).extract_if(|_, it| it.is_closed()).map(|it| it.0).collect();
+        let gone: Vec<Uuid> =
+            lock(&self.asks).extract_if(|_, it| it.reply.is_closed()).map(|it| it.0).collect();
         for ask in gone {
             self.tell(&ChatEvent::Asked { ask });
         }
@@ -172,7 +208,8 @@ impl App {
         if sent.text.trim().is_empty() && sent.images.is_empty() {
             return Err(Error::RequestMissing(vec!["text".into()]));
         }
-        let turn = self.turns.begin(chat.id)?;
+        let allowed = self.store.allowed_in_chat(chat.id).await.map_err(store_error)?;
+        let turn = self.turns.begin(chat.id, allowed)?;
         let begun = self.receive(&turn, &mut chat, sent).await;
         match begun {
             Ok(message) => {
@@ -229,6 +266,11 @@ impl App {
         turn.tell(&ChatEvent::Message { message: Box::new(message.clone().into()) });
         Ok(())
     }
+}
+
+/// The answer to a question that is not asked again.
+fn yes() -> Raw {
+    Raw::of(&json!({ "action": "accept", "content": {} }))
 }
 
 fn content(message: &MessageRow) -> Content {

@@ -1,14 +1,16 @@
 //! What the hub remembers, written to the store beside the calls and in order. Nothing here is ever waited for by
-//! a call; [`Memory::close`] returns when everything is on disk.
+//! a call, but for the rates that hubs share; [`Memory::close`] returns when everything is on disk.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use toolgrove_core::event::{Event, ListKind};
 use toolgrove_core::health::LastCall;
 use toolgrove_core::hub::{Log, Running};
 use toolgrove_core::instance::{Instance, Verdict};
+use toolgrove_core::limits::Rate;
 use toolgrove_core::offer::Offer;
 use toolgrove_core::pins::Pin;
 use toolgrove_core::{CallRecord, Error, task};
@@ -22,6 +24,8 @@ use crate::live::{Live, LiveEvent};
 
 pub struct Memory {
     calls: CallLog,
+    /// The store, if other hubs use it too.
+    shared: Option<Store>,
     jobs: mpsc::UnboundedSender<Job>,
     live: Arc<Live>,
     /// How the last call of each instance went.
@@ -46,7 +50,14 @@ impl Memory {
                 write(&writer, &told, job).await;
             }
         });
-        Self { calls: CallLog::start(store), jobs, live, last: Mutex::default(), tabs: OnceLock::new() }
+        Self {
+            calls: CallLog::start(store),
+            shared: store.is_shared().then(|| store.clone()),
+            jobs,
+            live,
+            last: Mutex::default(),
+            tabs: OnceLock::new(),
+        }
     }
 
     /// Tells the tabs from now on what is held back.
@@ -91,6 +102,18 @@ impl Memory {
 }
 
 impl Log for Memory {
+    async fn take(&self, server: Uuid, rate: Rate) -> Option<Result<(), Duration>> {
+        let store = self.shared.as_ref()?;
+        match store.take_token(server, rate.per_second, rate.burst).await {
+            Ok(None) => Some(Ok(())),
+            Ok(Some(wait)) => Some(Err(wait)),
+            Err(error) => {
+                tracing::warn!(%error, "how often a server was called elsewhere is not known");
+                None
+            }
+        }
+    }
+
     fn record(&self, record: CallRecord) {
         self.note_last(&record);
         if self.live.is_watched(record.person_id) {

@@ -173,7 +173,8 @@ async fn sample(bud: &Bud, message: String, events: &Events) -> Result<Raw, Erro
     }
     let (reply, answer) = oneshot::channel();
     let (question, server) = (Question::Sample, bud.name.clone());
-    events.send(Event::Ask(Ask { question, params: Raw::of(&params), key: None, server, reply }));
+    let (params, permission) = (Raw::of(&params), None);
+    events.send(Event::Ask(Ask { question, params, key: None, server, permission, reply }));
     let failed =
         |problem: String| Error::ModelMissing(format!("your client's model did not answer: {problem}"));
     let answer = match answer.await {

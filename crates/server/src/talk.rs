@@ -15,7 +15,7 @@ use toolgrove_core::builtin;
 use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
 use toolgrove_core::config::{self, Calls, ProviderKind};
 use toolgrove_core::event::{Event, Events, Progress};
-use toolgrove_core::instance::Switch;
+use toolgrove_core::instance::{Instance, Switch};
 use toolgrove_core::offer::Tool;
 use toolgrove_core::text::view;
 use toolgrove_upstream::Fetch;
@@ -120,7 +120,7 @@ impl App {
             let (server, id) = (instance.server.to_string(), instance.id.to_string());
             let words = [instance.slug.as_str(), &instance.server_name, &server, &id];
             let allowed = offer.offered().filter(|it| it.enabled && preset.allows(&words, &it.name));
-            tools.extend(allowed.map(|it| spec(it)));
+            tools.extend(allowed.map(|it| spec(it, instance)));
         }
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         tools
@@ -161,11 +161,10 @@ impl App {
     pub(crate) fn give_reader(&self, turn: &mut Turn, caller: &Caller) {
         let catalog = self.hub.catalog(caller);
         let own = catalog.offer(builtin::SLUG).filter(|it| it.instance.switch == Switch::On);
-        let Some(reader) = own.and_then(|it| it.tool(builtin::READ_RESULT)).filter(|it| it.enabled) else {
-            return;
-        };
+        let Some(own) = own else { return };
+        let Some(reader) = own.tool(builtin::READ_RESULT).filter(|it| it.enabled) else { return };
         if turn.choice != Choice::None && turn.tools.iter().all(|it| it.name != reader.public_name) {
-            turn.tools.push(spec(reader));
+            turn.tools.push(spec(reader, &own.instance));
         }
     }
 
@@ -369,12 +368,13 @@ fn provider_of(name: &str, provider: &config::Provider) -> Result<Provider, Erro
 }
 
 /// A tool as models are told of it.
-fn spec(tool: &Tool) -> ToolSpec {
+fn spec(tool: &Tool, instance: &Instance) -> ToolSpec {
     let schema = tool.raw.get("inputSchema").map(|it| it.to_value()).filter(Value::is_object);
     ToolSpec {
         name: tool.public_name.clone(),
         description: tool.description(),
         input_schema: schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
+        is_own: instance.is_own(),
     }
 }
 

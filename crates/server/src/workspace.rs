@@ -51,9 +51,11 @@ impl App {
         id: &str,
     ) -> Result<(WorkspaceRow, Option<Role>), Error> {
         let (row, role) = self.any_workspace(caller, id).await?;
-        let keeps = caller.role == Role::Admin
-            || (caller.role == Role::WorkspaceAdmin && role.is_some_and(|it| it != Role::Member));
-        if keeps { Ok((row, role)) } else { Err(Error::Role { role: Role::WorkspaceAdmin.as_str() }) }
+        if caller.keeps(role) {
+            Ok((row, role))
+        } else {
+            Err(Error::Role { role: Role::WorkspaceAdmin.as_str() })
+        }
     }
 
     /// Everybody's instances of the servers in a workspace.

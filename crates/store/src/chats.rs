@@ -1,4 +1,4 @@
-//! The tables `chats` and `messages`: each person's own.
+//! The tables `chats`, `messages` and `chat_permissions`: each person's own.
 
 use serde_json::Value as Json;
 use toolgrove_core::bud::Overrides;
@@ -124,6 +124,22 @@ impl Store {
     pub async fn messages(&self, chat_id: Uuid) -> Result<Vec<MessageRow>> {
         let sql = Sql::new("SELECT * FROM messages WHERE chat_id = $1 ORDER BY id");
         sql.bind(chat_id).all(&self.db, read_message).await
+    }
+
+    /// Lets a tool of an instance be called in a chat without asking, for as long as both are there.
+    pub async fn allow_in_chat(&self, chat_id: Uuid, instance_id: Uuid, tool: &str) -> Result<()> {
+        let sql = Sql::new(
+            "INSERT INTO chat_permissions (chat_id, instance_id, tool, created_at) VALUES ($1, $2, $3, $4)
+             ON CONFLICT DO NOTHING",
+        );
+        sql.bind(chat_id).bind(instance_id).bind(tool).bind(now()).run(&self.db).await?;
+        Ok(())
+    }
+
+    /// The tools that may be called in a chat without asking, with their instances.
+    pub async fn allowed_in_chat(&self, chat_id: Uuid) -> Result<Vec<(Uuid, String)>> {
+        let sql = Sql::new("SELECT instance_id, tool FROM chat_permissions WHERE chat_id = $1");
+        sql.bind(chat_id).all(&self.db, |row| Ok((row.id("instance_id")?, row.text("tool")?))).await
     }
 
     /// Forgets a message and everything after it. `false`: it is not in this chat.

@@ -25,6 +25,7 @@ mod open;
 mod people;
 mod pins;
 mod plans;
+mod rates;
 mod results;
 mod schema;
 mod seal_keys;

@@ -72,6 +72,9 @@ pub(crate) enum Command {
     /// Graphs of calls
     #[command(subcommand)]
     Plan(Plan),
+    /// Texts of your workspaces, for the tool `file_search` to look in
+    #[command(subcommand)]
+    Files(Files),
     /// Show what was called, or what a server wrote to stderr
     Logs(Logs),
     /// Find out what is wrong, and say what to do
@@ -545,6 +548,26 @@ pub(crate) enum Plan {
     Run {
         /// Its name or id
         plan: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Files {
+    /// Add texts to a workspace
+    Add {
+        /// Texts of at most 512 KiB; each is known by its file name
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Name or id of the workspace; needed if you are in several
+        #[arg(long, value_name = "NAME")]
+        workspace: Option<String>,
+    },
+    /// List the files of your workspaces
+    List,
+    /// Remove a file: one that you added, or any of a workspace you keep
+    Remove {
+        /// Its name or id
+        file: String,
     },
 }
 

@@ -8,6 +8,7 @@ mod convert;
 mod docs;
 mod doctor;
 mod export;
+mod files;
 mod import;
 mod instance;
 mod key;
@@ -54,6 +55,7 @@ pub(crate) async fn run(command: Command, paths: &Paths, printer: &Printer) -> R
         Command::Convert(args) => convert::run(args, paths, printer).await,
         Command::Bud(args) => bud::run(args, paths, printer).await,
         Command::Plan(args) => plan::run(args, paths, printer).await,
+        Command::Files(args) => files::run(args, paths, printer).await,
         Command::Logs(args) => logs::run(args, paths, printer).await,
         Command::Doctor(args) => doctor::run(args, paths, printer).await,
         Command::Completions(args) => {

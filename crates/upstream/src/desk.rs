@@ -252,6 +252,7 @@ impl Watcher {
             params: Edit::of(params).remove("_meta").remove("task").done(),
             key: params.get("_meta").and_then(|it| it.get_text(KEY_INPUT)),
             server: context.instance.server_name.clone(),
+            permission: None,
             reply,
         }));
         let watcher = self.clone();

@@ -45,6 +45,8 @@ pub struct ToolSpec {
     pub name: String,
     pub description: String,
     pub input_schema: Value,
+    /// Whether it is one of the hub's own, which prompts tell of first.
+    pub is_own: bool,
 }
 
 /// Whether the model has to use a tool.

@@ -1275,7 +1275,11 @@ chars: number,
 /**
  * Whether the caller added it.
  */
-is_own: boolean, created_at: number, };
+is_own: boolean, 
+/**
+ * Whether the caller may remove it.
+ */
+removable: boolean, created_at: number, };
 
 export type Converted = { name: string, description: string, methods: Array<MetaMethod>, 
 /**

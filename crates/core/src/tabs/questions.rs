@@ -97,6 +97,7 @@ impl<T: TabTransport> TabHub<T> {
                 params,
                 key: None,
                 server: running.domain.clone(),
+                permission: None,
                 reply: answer,
             }));
         } else {

@@ -1,4 +1,4 @@
-//! The section `## MCP Tools` of a system prompt.
+//! The sections `## Tools` and `## MCP Tools` of a system prompt: the hub's own tools, and those of servers.
 
 use serde_json::Value;
 
@@ -14,12 +14,21 @@ pub struct PromptTool {
     pub enabled: bool,
 }
 
-/// Markdown without a final line break; nothing when there are no tools.
+/// The hub's own tools. Markdown without a final line break; nothing when there are no tools.
+pub fn own_section(tools: &[PromptTool]) -> Option<String> {
+    under("## Tools", tools)
+}
+
+/// The tools of servers, in the same form.
 pub fn section(tools: &[PromptTool]) -> Option<String> {
+    under("## MCP Tools", tools)
+}
+
+fn under(heading: &str, tools: &[PromptTool]) -> Option<String> {
     if tools.is_empty() {
         return None;
     }
-    let mut blocks = vec!["## MCP Tools".to_owned()];
+    let mut blocks = vec![heading.to_owned()];
     blocks.extend(tools.iter().filter(|it| it.enabled).map(block));
     let disabled: Vec<_> = tools.iter().filter(|it| !it.enabled).map(|it| format!("`{}`", it.name)).collect();
     if !disabled.is_empty() {

@@ -9,7 +9,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use toolgrove_core::call::Caller;
 use toolgrove_core::{Error, name};
-use toolgrove_store::{FileRow, WorkspaceRow};
+use toolgrove_store::{FileRow, Membership};
 use ts_rs::TS;
 use uuid::Uuid;
 
@@ -33,28 +33,32 @@ pub struct File {
     pub chars: i64,
     /// Whether the caller added it.
     pub is_own: bool,
+    /// Whether the caller may remove it.
+    pub removable: bool,
     pub created_at: i64,
 }
 
 impl File {
-    fn of(row: FileRow, caller: &Caller) -> Self {
+    fn of(row: FileRow, caller: &Caller, workspace: &Membership) -> Self {
+        let is_own = row.person_id == Some(caller.person);
         Self {
             id: row.id,
             name: row.name,
             mime_type: row.mime_type,
             chars: row.chars,
-            is_own: row.person_id == Some(caller.person),
+            is_own,
+            removable: is_own || caller.keeps(Some(workspace.role)),
             created_at: row.created_at,
         }
     }
 }
 
 /// Files are for members: an admin who is none does not see them, nor does a token for some instances.
-async fn workspace(app: &App, caller: &Caller, id: &str) -> Result<WorkspaceRow, Error> {
+async fn workspace(app: &App, caller: &Caller, id: &str) -> Result<Membership, Error> {
     if caller.grants.is_some() {
         return Err(Error::TokenMayNot);
     }
-    Ok(app.workspace(caller, id).await?.workspace)
+    app.workspace(caller, id).await
 }
 
 async fn find(app: &App, caller: &Caller, workspace: Uuid, id: &str) -> Result<FileRow, Error> {
@@ -69,9 +73,9 @@ pub async fn list(
     Extension(caller): Extension<Arc<Caller>>,
     Path(id): Path<String>,
 ) -> Answer<Json<Vec<File>>> {
-    let workspace = workspace(&app, &caller, &id).await?;
-    let rows = app.store.files_in(workspace.id).await?;
-    Ok(Json(rows.into_iter().map(|it| File::of(it, &caller)).collect()))
+    let member = workspace(&app, &caller, &id).await?;
+    let rows = app.store.files_in(member.workspace.id).await?;
+    Ok(Json(rows.into_iter().map(|it| File::of(it, &caller, &member)).collect()))
 }
 
 #[derive(Deserialize)]
@@ -102,13 +106,14 @@ pub async fn add(
     if text.contains('\0') {
         return Err(Error::Request("a file is a text; this one holds a NUL".into()).into());
     }
-    let workspace = workspace(&app, &caller, &id).await?;
-    if app.store.count_files(workspace.id).await? >= MOST {
+    let member = workspace(&app, &caller, &id).await?;
+    let workspace = member.workspace.id;
+    if app.store.count_files(workspace).await? >= MOST {
         return Err(Error::Request(format!("a workspace has at most {MOST} files; remove one first")).into());
     }
     let kind = given.mime_type.unwrap_or_else(|| "text/plain".into());
-    let row = app.store.add_file(workspace.id, caller.person, &file, &kind, &text).await?;
-    Ok((StatusCode::CREATED, Json(File::of(row, &caller))))
+    let row = app.store.add_file(workspace, caller.person, &file, &kind, &text).await?;
+    Ok((StatusCode::CREATED, Json(File::of(row, &caller, &member))))
 }
 
 /// Its text.
@@ -117,8 +122,8 @@ pub async fn one(
     Extension(caller): Extension<Arc<Caller>>,
     Path((id, file)): Path<(String, String)>,
 ) -> Answer<String> {
-    let workspace = workspace(&app, &caller, &id).await?;
-    let file = find(&app, &caller, workspace.id, &file).await?;
+    let member = workspace(&app, &caller, &id).await?;
+    let file = find(&app, &caller, member.workspace.id, &file).await?;
     Ok(app.store.file_text(file.id).await?)
 }
 
@@ -128,8 +133,8 @@ pub async fn remove(
     Extension(caller): Extension<Arc<Caller>>,
     Path((id, file)): Path<(String, String)>,
 ) -> Answer<StatusCode> {
-    let workspace = workspace(&app, &caller, &id).await?;
-    let file = find(&app, &caller, workspace.id, &file).await?;
+    let member = workspace(&app, &caller, &id).await?;
+    let file = find(&app, &caller, member.workspace.id, &file).await?;
     if file.person_id != Some(caller.person) {
         app.kept_workspace(&caller, &id).await?;
     }

@@ -68,15 +68,17 @@ pub async fn stop(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `{action: "accept" | "decline" | "cancel", content?}`.
+/// `{action: "accept" | "decline" | "cancel", content?, remember?: "chat"}`: with `remember` a tool that asks for leave
+/// has it for as long as there is the chat.
 pub async fn answer(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Arc<Caller>>,
     Path((id, ask)): Path<(String, String)>,
     bytes: Bytes,
 ) -> Answer<StatusCode> {
-    let answer: Value = body(&bytes)?;
+    let mut answer: Value = body(&bytes)?;
     let chat = chats::find(&app, &caller, &id).await?;
+    let remember = answer.as_object_mut().and_then(|it| it.remove("remember"));
     let answer = Raw::of(&answer);
     if !Question::Elicit.accepts(&answer) {
         let problem = "`action` is `accept`, `decline` or `cancel`, and `content` an object";
@@ -84,7 +86,18 @@ pub async fn answer(
     }
     let unknown = || Error::NotFound(format!("question {ask}"));
     let ask_id = Uuid::parse_str(&ask).map_err(|_| unknown())?;
-    if app.turns.of(chat.id).is_some_and(|it| it.answer(ask_id, answer)) {
+    let turn = app.turns.of(chat.id).ok_or_else(unknown)?;
+    if let Some(remember) = remember {
+        let permission = turn.permission(ask_id).ok_or_else(unknown)?;
+        if remember != "chat" || answer.get_text("action").as_deref() != Some("accept") {
+            let problem = "`remember` is `\"chat\"`, and only what is accepted is remembered";
+            return Err(Error::Request(problem.into()).into());
+        }
+        app.store.allow_in_chat(chat.id, permission.0, &permission.1).await?;
+        turn.allow(&permission);
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    if turn.answer(ask_id, answer) {
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(unknown().into())

@@ -221,6 +221,9 @@ impl Scene<'_> {
                     note: params.get_text("message"),
                 });
             }
+            (Event::Ask(ask), _) if ask.permission.as_ref().is_some_and(|it| self.turn.allows(it)) => {
+                let _ = ask.reply.send(Ok(super::yes()));
+            }
             (Event::Ask(ask), message) if ask.question == Kind::Elicit => {
                 let id = Uuid::now_v7();
                 let params = ask.params.to_value();
@@ -230,12 +233,13 @@ impl Scene<'_> {
                 let question = Question {
                     id,
                     message,
-                    permission: ask.key.as_deref() == Some("permission"),
+                    permission: ask.permission.is_some(),
                     text: ask.signed().get_text("message").unwrap_or_default(),
                     schema: schema.filter(|it| !is_empty(it)),
                     url: ask.params.get_text("url"),
                 };
-                lock(&self.turn.asks).insert(id, ask.reply);
+                let waiting = super::Asked { reply: ask.reply, permission: ask.permission };
+                lock(&self.turn.asks).insert(id, waiting);
                 self.turn.tell(&ChatEvent::Ask { ask: question });
             }
             // Anything else has no form here; dropping a question declines it.

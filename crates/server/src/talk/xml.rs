@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolgrove_core::bud::plain;
 use toolgrove_core::text::params::params;
-use toolgrove_core::text::prompt::{PromptTool, section};
+use toolgrove_core::text::prompt::{PromptTool, own_section, section};
 use toolgrove_core::text::xml::{Piece, XmlCalls};
 use toolgrove_upstream::model::{Choice, Delta, Message, Part, ToolCall, ToolSpec, Turn};
 
@@ -17,8 +17,9 @@ pub(super) fn written(turn: &Turn) -> Turn {
     let system = match (&turn.system, turn.tools.is_empty() || turn.choice == Choice::None) {
         (system, true) => system.clone(),
         (system, false) => {
-            let tools: Vec<_> = turn.tools.iter().map(described).collect();
-            let parts = [system.clone(), Some(HOW.to_owned()), section(&tools)];
+            let (own, tools): (Vec<_>, Vec<_>) = turn.tools.iter().partition(|it| it.is_own);
+            let [own, tools] = [own, tools].map(|it| it.into_iter().map(described).collect::<Vec<_>>());
+            let parts = [system.clone(), Some(HOW.to_owned()), own_section(&own), section(&tools)];
             Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
         }
     };

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use toolgrove_core::bud::BudPreset;
 use uuid::Uuid;
 
-use super::place::{Pair, Place, pair};
+use super::place::{Pair, Place, on_postgres, pair, stored_instance};
+use crate::db::Sql;
 use crate::{BudRow, ChatRow, InstanceRow, MessageRow, PlanRow, Store, StoreError};
 
 on_both!(
@@ -13,6 +14,7 @@ on_both!(
     a_bud_is_found_by_its_words,
     an_edited_message_takes_what_followed_with_it,
     chats_plans_and_results_are_their_persons_own,
+    leave_for_a_tool_goes_with_its_chat_and_with_its_instance,
     files_are_found_by_their_words,
 );
 
@@ -140,6 +142,62 @@ async fn chats_plans_and_results_are_their_persons_own(place: Place) {
     assert!(!store.remove_plan(pair.stranger, plan.id).await.unwrap());
     assert!(!store.update_plan(&PlanRow { owner_id: pair.stranger, ..plan }).await.unwrap());
     assert!(store.remove_chat(pair.owner, chat.id).await.unwrap());
+}
+
+async fn leave_for_a_tool_goes_with_its_chat_and_with_its_instance(place: Place) {
+    let store = place.store().await;
+    let pair = pair(&store).await;
+    let [one, other] = [(); 2].map(|()| ChatRow::new(pair.workspace, pair.owner));
+    let [oak, elm] =
+        [stored_instance(&store, &pair, "oak").await, stored_instance(&store, &pair, "elm").await];
+    for chat in [&one, &other] {
+        store.add_chat(chat).await.unwrap();
+        for instance in [&oak, &oak, &elm] {
+            store.allow_in_chat(chat.id, instance.id, "grow").await.unwrap();
+        }
+    }
+    let allowed = async |chat: &ChatRow| {
+        let mut allowed = store.allowed_in_chat(chat.id).await.unwrap();
+        allowed.sort_unstable();
+        allowed
+    };
+    let grow = |it: &InstanceRow| (it.id, "grow".to_owned());
+    assert_eq!(allowed(&one).await, [grow(&oak), grow(&elm)]);
+    assert!(store.remove_chat(pair.owner, one.id).await.unwrap());
+    assert_eq!(allowed(&one).await, []);
+    store.remove_server(elm.server_id).await.unwrap();
+    assert_eq!(allowed(&other).await, [grow(&oak)]);
+}
+
+#[test]
+fn a_bucket_in_the_database_is_emptied_by_all_together_and_fills_again() {
+    on_postgres(async |place| {
+        let [one, other] = [place.store().await, place.store().await];
+        let pair = pair(&one).await;
+        let server = stored_instance(&one, &pair, "oak").await.server_id;
+        let take = async |store: &Store| {
+            let mut waits = Vec::new();
+            for _ in 0..10 {
+                waits.push(store.take_token(server, 0.001, 5.0).await.unwrap());
+            }
+            waits
+        };
+        let both = async || {
+            let (mut waits, more) = tokio::join!(take(&one), take(&other));
+            waits.extend(more);
+            waits
+        };
+        let taken = both().await;
+        assert_eq!(taken.iter().filter(|it| it.is_none()).count(), 5, "{taken:?}");
+        for wait in taken.into_iter().flatten() {
+            assert!((900.0..=1000.0).contains(&wait.as_secs_f64()), "{wait:?}");
+        }
+        // What has come since is there at once, and never more than the burst.
+        let sql = Sql::new("UPDATE rate_buckets SET filled_at = filled_at - 1000000 WHERE server_id = $1");
+        sql.bind(server).run(&one.db).await.unwrap();
+        let taken = both().await;
+        assert_eq!(taken.iter().filter(|it| it.is_none()).count(), 5, "{taken:?}");
+    });
 }
 
 async fn files_are_found_by_their_words(place: Place) {

@@ -143,6 +143,62 @@ fn function_schemas_become_a_bud_and_come_back() {
     assert!(broken.code != 0 && broken.err.starts_with("error: "), "{broken:?}");
 }
 
+#[test]
+fn files_are_added_found_listed_and_removed_alone_and_through_a_hub() {
+    let home = Home::new();
+    let oak = home.write("oak.md", "The oak is old").display().to_string();
+    let elm = home.write("elm.md", "The elm is young").display().to_string();
+    let big = home.write("big.md", &"y".repeat(512 * 1024 + 1)).display().to_string();
+    std::fs::write(home.path("picture"), [0xff, 0xfe, 0x00]).unwrap();
+    let search = || home.run(["call", "mcp__builtin__file_search", "query=oak"]).ok();
+    let look = || {
+        assert_eq!(home.type_("files list").ok(), "no files yet\n");
+        let added = home.run(["files", "add", &oak, &elm]).ok();
+        assert_eq!(added, "added `oak.md` to `home`\nadded `elm.md` to `home`\n");
+        assert_eq!(search(), "oak.md: The oak is old\n");
+        let listed = home.type_("files list --json").json();
+        let names: Vec<_> =
+            listed.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["elm.md", "oak.md"]);
+        assert!(
+            home.type_("files list").ok().contains("oak.md  home       14"),
+            "{:?}",
+            home.type_("files list")
+        );
+        for (words, said) in [
+            (vec!["files", "add", &big], "error: `big.md`: a file has at most 512 KiB\n"),
+            (
+                vec!["files", "add", &oak, "--workspace", "away"],
+                "error: you are in no workspace called `away`\n",
+            ),
+            (
+                vec!["files", "remove", "ash.md"],
+                "error: no file is called `ash.md`\nhint: run `toolgrove files list` to see every file\n",
+            ),
+        ] {
+            let ran = home.run(words);
+            assert!(ran.code != 0 && ran.err == said, "{ran:?}");
+        }
+        let unread = home.run(["files", "add", &elm, &home.path("picture").display().to_string()]);
+        assert!(unread.code == 2 && unread.err.starts_with("error: cannot read `"), "{unread:?}");
+        // Two of a name are told apart by their ids.
+        home.run(["files", "add", &oak, "--workspace", "home"]).ok();
+        let twice = home.type_("files remove oak.md");
+        assert!(
+            twice.err.starts_with("error: several files are called `oak.md`\nhint: give the id"),
+            "{twice:?}"
+        );
+        for file in home.type_("files list --json").json().as_array().unwrap() {
+            home.run(["files", "remove", file["id"].as_str().unwrap()]).ok();
+        }
+        assert_eq!(search(), "no file holds all of these words\n");
+    };
+    look();
+    let hub = home.serve();
+    look();
+    hub.stop();
+}
+
 /// The code blocks of the page in one language.
 fn blocks(language: &str) -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/buds.md");

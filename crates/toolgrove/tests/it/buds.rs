@@ -46,15 +46,15 @@ fn script() -> Vec<Reply> {
 }
 
 /// The calls below a root, from it to the last, as `tool door depth code`.
-async fn tree(hub: &Hub, known: &[String]) -> (Vec<String>, Vec<String>) {
-    let calls = eventually("four calls are in the log", async || {
+async fn tree(hub: &Hub, known: &[String], count: usize) -> (Vec<String>, Vec<String>) {
+    let calls = eventually(&format!("{count} calls are in the log"), async || {
         let calls = hub.get("/api/calls?limit=1000").await.as_array().unwrap().clone();
         let id = |it: &Value| it["id"].as_str().unwrap().to_owned();
         let new: Vec<_> = calls.into_iter().filter(|it| !known.contains(&id(it))).collect();
-        (new.len() >= 4 && new.iter().all(|it| !it["outcome"].is_null())).then_some(new)
+        (new.len() >= count && new.iter().all(|it| !it["outcome"].is_null())).then_some(new)
     })
     .await;
-    assert_eq!(calls.len(), 4, "{calls:?}");
+    assert_eq!(calls.len(), count, "{calls:?}");
     let mut line = Vec::new();
     let mut parent = Value::Null;
     while let Some(call) = calls.iter().find(|it| it["parent_id"] == parent) {
@@ -62,7 +62,7 @@ async fn tree(hub: &Hub, known: &[String]) -> (Vec<String>, Vec<String>) {
         line.push(format!("{} {} {} {}", word("tool"), word("door"), call["depth"], word("error_code")));
         parent = call["id"].clone();
     }
-    let ids = calls.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+    let ids: Vec<_> = calls.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect();
     (line, ids)
 }
 
@@ -90,18 +90,18 @@ async fn buds_call_buds_three_deep_from_every_door_and_each_call_is_one_tree() {
                 let output = client.output().await.unwrap();
                 let said: Value = serde_json::from_slice(&output.stdout).unwrap();
                 assert!(said["tools"].as_array().unwrap().contains(&json!("mcp__A__ask")), "{said}");
-                ("mcp__A__ask legacy 1 -", text(&said["result"]).to_owned())
+                (vec!["mcp__A__ask legacy 1 -"], text(&said["result"]).to_owned())
             }
             "chat" => {
                 let message = json!({ "text": "/invoke bud://home/A go" });
                 let events = post(&hub, "/api/chats", json!({ "message": message })).await.messages();
                 let last = events.iter().rfind(|it| it["type"] == "message").unwrap();
-                ("ask chat 1 -", last["message"]["content"]["text"].as_str().unwrap().to_owned())
+                (vec!["ask chat 1 -"], last["message"]["content"]["text"].as_str().unwrap().to_owned())
             }
             "bud-run" => {
                 let body = json!({ "bud_id": "bud://home/A", "args": { "message": "go" } });
                 let done = post(&hub, "/bud-run", body).await.json();
-                ("ask api 1 -", text(&done["result"]).to_owned())
+                (vec!["ask api 1 -"], text(&done["result"]).to_owned())
             }
             _ => {
                 let nodes = json!([{ "id": "a", "tool": "mcp__A__ask", "args": { "message": "go" } }]);
@@ -110,14 +110,13 @@ async fn buds_call_buds_three_deep_from_every_door_and_each_call_is_one_tree() {
                 let path = format!("/api/plans/{}/run", plan["id"].as_str().unwrap());
                 let events = post(&hub, &path, Value::Null).await.messages();
                 let said = events.iter().find(|it| it["state"] == "done").unwrap();
-                ("mcp__A__ask plan 1 -", said["delta"].as_str().unwrap().to_owned())
+                (vec!["p plan 0 -", "mcp__A__ask plan 1 -"], said["delta"].as_str().unwrap().to_owned())
             }
         };
         assert_eq!(said, "first", "{door}");
-        let (line, ids) = tree(&hub, &known).await;
+        let (line, ids) = tree(&hub, &known, root.len() + 3).await;
         let rest = ["mcp__B__ask bud 2 -", "mcp__C__ask bud 3 -", "mcp__D__ask bud 3 bud.depth"];
-        assert_eq!(line[0], root, "{door}");
-        assert_eq!(line[1..], rest, "{door}");
+        assert_eq!(line, [&root[..], &rest].concat(), "{door}");
         known.extend(ids);
     }
     // Each bud heard what became of the next.
@@ -127,6 +126,31 @@ async fn buds_call_buds_three_deep_from_every_door_and_each_call_is_one_tree() {
         .collect();
     assert_eq!(told, ["a bud may be called at most 3 deep", "third", "second"]);
     assert_eq!(model.seen().len(), 6 * 4);
+}
+
+#[tokio::test]
+async fn the_run_of_a_plan_is_one_record_whose_nodes_are_its_children() {
+    let hub = Hub::start().await;
+    let node = |id: &str, sum: &str| json!({ "id": id, "tool": "mcp__builtin__calculator", "args": { "expression": sum } });
+    for (name, nodes, outcome, made) in [
+        ("whole", json!([node("a", "1 + 1"), node("b", "2 * {{a}}")]), "done", 2),
+        ("broken", json!([node("a", "1 / 0"), node("b", "2 * {{a}}"), node("c", "3")]), "tool_error", 2),
+    ] {
+        let body = json!({ "name": name, "graph": { "nodes": nodes } });
+        let (_, plan) = hub.api(Method::POST, "/api/plans", body).await;
+        post(&hub, &format!("/api/plans/{}/run", plan["id"].as_str().unwrap()), Value::Null).await;
+        let calls = hub.get("/api/calls").await;
+        let run = calls.as_array().unwrap().iter().find(|it| it["tool"] == name).unwrap();
+        let word = |key: &str| run[key].as_str().unwrap_or("-");
+        assert_eq!(
+            [word("method"), word("door"), word("outcome"), word("parent_id")],
+            ["plans/run", "plan", outcome, "-"]
+        );
+        let whole = hub.get(&format!("/api/calls/{}", word("id"))).await;
+        let nested = whole["nested"].as_array().unwrap();
+        assert_eq!(nested.len(), made, "{whole}");
+        assert!(nested.iter().all(|it| it["parent_id"] == run["id"]), "{whole}");
+    }
 }
 
 #[tokio::test]

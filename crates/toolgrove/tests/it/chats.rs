@@ -172,6 +172,76 @@ async fn a_tool_that_needs_permission_asks_in_the_chat() {
 }
 
 #[tokio::test]
+async fn leave_for_a_chat_holds_for_one_tool_in_one_chat_and_outlives_the_hub() {
+    let call = |tool: &'static str| Reply::Tool(tool, vec!["{\"message\":\"x\"}"]);
+    let fine = || Reply::Text(vec!["fine"]);
+    let echo = "mcp__s__echo";
+    let script = [call(echo), fine(), call(echo), fine(), call("mcp__s__fail"), fine(), call(echo), fine()];
+    let (hub, _model, _server) = world("openai", "native", script).await;
+    for tool in ["echo", "fail"] {
+        let path = format!("/api/mcp/instances/s/tools/{tool}");
+        assert_eq!(hub.api(Method::PATCH, &path, json!({ "permission": "ask" })).await.0, 200);
+    }
+    let first = chat(&hub).await;
+    let mut stream = send(&hub, &first, json!({ "text": "go" })).await;
+    let ask = asked(&mut stream).await;
+    let path = format!("{first}/asks/{ask}");
+    for (action, remember) in [("decline", "chat"), ("accept", "forever")] {
+        let (status, problem) =
+            hub.api(Method::POST, &path, json!({ "action": action, "remember": remember })).await;
+        let said = "`remember` is `\"chat\"`, and only what is accepted is remembered";
+        assert_eq!((status, &problem["detail"]), (400, &json!(said)));
+    }
+    let answer = json!({ "action": "accept", "remember": "chat" });
+    assert_eq!(hub.api(Method::POST, &path, answer.clone()).await.0, 204);
+    assert_eq!(hub.api(Method::POST, &path, answer).await.0, 404, "once");
+    stream.rest().await;
+    assert_eq!(kept(&hub, &first).await[2].1, "{\"message\":\"x\"}");
+
+    let hub = Hub::start_in(hub.stop().await).await;
+    let events = said(&hub, &first, "again").await;
+    assert!(events.iter().all(|it| it["type"] != "ask"), "{events:?}");
+    assert_eq!(kept(&hub, &first).await[6], row("tool", "{\"message\":\"x\"}", "done"));
+    // Neither another tool nor another chat has it.
+    for chat in [first, chat(&hub).await] {
+        let mut stream = send(&hub, &chat, json!({ "text": "go" })).await;
+        let path = format!("{chat}/asks/{}", asked(&mut stream).await);
+        assert_eq!(hub.api(Method::POST, &path, json!({ "action": "decline" })).await.0, 204);
+        stream.rest().await;
+    }
+}
+
+/// The id of the next question of a turn.
+async fn asked(stream: &mut Stream) -> String {
+    loop {
+        let event = stream.next().await.unwrap();
+        if event["type"] == "ask" {
+            return event["ask"]["id"].as_str().unwrap().to_owned();
+        }
+    }
+}
+
+#[tokio::test]
+async fn plain_text_calls_tell_of_the_hubs_own_tools_before_those_of_servers() {
+    let text = "<tool_calls><invoke name=\"mcp__builtin__calculator\"><parameter name=\"expression\">6*7</parameter></invoke></tool_calls>";
+    let script = [Reply::Text(vec![text]), Reply::Text(vec!["It is ", "42"])];
+    let (hub, model, _server) = world("openai", "xml", script).await;
+    let preset = json!({ "servers": ["s", "builtin"], "available_tools": ["echo", "calculator"] });
+    let bud = json!({ "name": "Sums", "system_prompt": "You add", "model": "m", "mcp_config": preset });
+    assert_eq!(hub.api(Method::POST, "/api/buds", bud).await.0, 201);
+    let result = hub.call("mcp__Sums__ask", json!({ "message": "6*7?" })).await;
+    assert!(result["content"][0]["text"].as_str().unwrap().ends_with("It is 42"), "{result}");
+    let prompt = model.seen()[0]["messages"][0]["content"].as_str().unwrap().to_owned();
+    let headings: Vec<_> = prompt.lines().filter(|it| it.starts_with('#')).collect();
+    assert_eq!(
+        headings,
+        ["## Tools", "### mcp__builtin__calculator", "## MCP Tools", "### mcp__s__echo"],
+        "{prompt}"
+    );
+    assert!(prompt.starts_with("You add\n\n") && prompt.contains("- `expression` (string)"), "{prompt}");
+}
+
+#[tokio::test]
 async fn a_bad_model_ends_in_a_sentence() {
     let again = || Reply::Tool("mcp__s__echo", vec!["{}"]);
     for kind in ["openai", "anthropic"] {

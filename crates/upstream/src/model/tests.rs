@@ -141,6 +141,7 @@ fn turn() -> Turn {
             name: "a".into(),
             description: "A".into(),
             input_schema: json!({ "type": "object" }),
+            is_own: false,
         }],
         choice: Choice::Any,
     }

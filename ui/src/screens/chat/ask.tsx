@@ -11,11 +11,11 @@ import { Foreign } from "@/parts/foreign";
 import { ProblemView } from "@/parts/problem";
 import { Questions } from "@/parts/questions";
 import { Button } from "@/ui/button";
-import { type Answer, allowHere, answer } from "./turn";
+import { type Answer, answer } from "./turn";
 
-type Props = { chatId: string; asked: ChatQuestion; tool: string; home: Home };
+type Props = { chatId: string; asked: ChatQuestion; home: Home };
 
-export function Ask({ chatId, asked, tool, home }: Props) {
+export function Ask({ chatId, asked, home }: Props) {
   const client = useQueryClient();
   const reply = useMutation({
     mutationFn: (given: Answer) => answer(client, chatId, asked.id, given),
@@ -37,10 +37,7 @@ export function Ask({ chatId, asked, tool, home }: Props) {
           <Button
             size="sm"
             disabled={reply.isPending}
-            onClick={() => {
-              allowHere(chatId, tool);
-              reply.mutate({ action: "accept" });
-            }}
+            onClick={() => reply.mutate({ action: "accept", remember: "chat" })}
           >
             Allow in this chat
           </Button>

@@ -89,7 +89,7 @@ export function ThreadView({ chatId, thread, busy, onSay, onStop }: Props) {
           {thread.asks
             .filter((it) => it.message === null)
             .map((it) => (
-              <Ask key={it.id} chatId={chatId} asked={it} tool="" home={NOWHERE} />
+              <Ask key={it.id} chatId={chatId} asked={it} home={NOWHERE} />
             ))}
           {thread.stream === "lost" && (
             <p role="alert" className="flex flex-wrap items-center gap-2 text-warn">

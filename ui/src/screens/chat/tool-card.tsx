@@ -98,7 +98,7 @@ export const ToolCard = memo(function ToolCard({
     >
       {isLatest && <Announcer state={{ phase, ...(progress ? { progress } : {}) }} tool={home.method} />}
       {content.arguments !== undefined && <Arguments value={content.arguments} />}
-      {asked && <Ask chatId={chatId} asked={asked} tool={content.tool ?? ""} home={home} />}
+      {asked && <Ask chatId={chatId} asked={asked} home={home} />}
       {phase === "running" && (
         <Progress state={{ phase, startedAt, ...(progress ? { progress } : {}) }} onCancel={onStop} />
       )}

@@ -16,8 +16,6 @@ export const threadKey = (id: string) => ["chat", id] as const;
 /** The streams that are open, by chat, and the last event each has told. */
 const open = new Map<string, AbortController>();
 const last = new Map<string, string>();
-/** Tools that somebody allows for as long as this page and this chat are open. */
-const allowed = new Map<string, Set<string>>();
 
 export const isFollowed = (id: string) => open.has(id);
 
@@ -131,10 +129,7 @@ async function listen(
       if (place !== "") last.set(id, place);
       waiting.push(event);
       if (event.type === "done") isOver = true;
-      if (event.type === "ask") {
-        flush();
-        allowAgain(client, id, event.ask.id);
-      } else later();
+      later();
     }
   } catch {
     // A connection that breaks is one that ended too early.
@@ -202,7 +197,12 @@ export function forget(client: QueryClient, id: string): void {
   client.setQueryData<Chat[]>(["chats"], (list) => list?.filter((it) => it.id !== id));
 }
 
-export type Answer = { action: "accept" | "decline" | "cancel"; content?: unknown };
+export type Answer = {
+  action: "accept" | "decline" | "cancel";
+  content?: unknown;
+  /** A tool that asks for leave has it for as long as there is the chat. */
+  remember?: "chat";
+};
 
 /** Answers a question. One that nobody asks any more is gone all the same. */
 export async function answer(client: QueryClient, id: string, askId: string, given: Answer): Promise<void> {
@@ -212,17 +212,4 @@ export async function answer(client: QueryClient, id: string, askId: string, giv
     if (asProblem(error).status !== 404) throw error;
   }
   write(client, id, fold(read(client, id), { type: "asked", ask: askId }));
-}
-
-/** From now on this tool is not asked about in this chat. */
-export function allowHere(id: string, tool: string): void {
-  allowed.set(id, (allowed.get(id) ?? new Set()).add(tool));
-}
-
-function allowAgain(client: QueryClient, id: string, askId: string): void {
-  const { asks, messages } = read(client, id);
-  const asked = asks.find((it) => it.id === askId);
-  const tool = messages.find((it) => it.id === asked?.message)?.content.tool;
-  if (asked?.permission && tool !== undefined && allowed.get(id)?.has(tool))
-    void answer(client, id, askId, { action: "accept" }).catch(() => {});
 }

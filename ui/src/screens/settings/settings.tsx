@@ -13,6 +13,7 @@ import { Accounts } from "./accounts";
 import { BrowserTabs } from "./browser-tabs";
 import { Browsers } from "./browsers";
 import { ConnectedClients } from "./clients";
+import { Files } from "./files";
 import { Password } from "./password";
 import { Tokens } from "./tokens";
 
@@ -35,6 +36,7 @@ export function SettingsScreen() {
         <Tokens />
         <Accounts />
         <BrowserTabs />
+        <Files />
         {isTeam && (
           <>
             <ConnectedClients />

@@ -15,8 +15,9 @@ use tokio::time::Instant;
 use toolgrove_core::call::{Caller, Door};
 use toolgrove_core::error::Problem;
 use toolgrove_core::event::{Event, Events, Progress};
+use toolgrove_core::hub::Log;
 use toolgrove_core::plan::{AT_ONCE, Given, Graph, NodeState, filled};
-use toolgrove_core::{Error, task};
+use toolgrove_core::{CallEnd, CallRecord, Error, Timeline, task};
 use toolgrove_wire::{Abilities, Raw, sse};
 use ts_rs::TS;
 use uuid::Uuid;
@@ -25,6 +26,9 @@ use crate::App;
 use crate::mcp::event_stream;
 use crate::problem::Answer;
 use crate::talk::{Behalf, Used};
+
+/// What the log calls the run of a plan, among the methods of MCP.
+const METHOD: &str = "plans/run";
 
 /// `event: node`: a node is in another state, or says something.
 #[derive(Debug, Serialize, TS)]
@@ -57,10 +61,11 @@ pub async fn run(
     let graph: Graph = serde_json::from_value(row.graph)
         .map_err(|problem| Error::Internal(format!("plan `{}` cannot be read: {problem}", row.name)))?;
     let waits = graph.order()?;
+    let id = Uuid::now_v7();
     let on = Behalf {
-        chat: format!("plan:{}", Uuid::now_v7()).into(),
+        chat: format!("plan:{id}").into(),
         caller,
-        parent: None,
+        parent: Some(id),
         depth: 0,
         door: Door::Plan,
         abilities: Abilities::NONE,
@@ -68,18 +73,67 @@ pub async fn run(
     let (tell, told) = mpsc::unbounded_channel();
     let chat = on.chat.clone();
     let plan = Plan { app, on, graph, waits, tell };
+    let run = Run::begin(&plan.app, &plan.on, id, row.name);
     // Whoever looks on may go; the plan goes on to its end no longer than that.
     let running = task::spawn("plan", async move {
         let app = plan.app.clone();
         tokio::select! {
             () = plan.tell.closed() => {}
-            () = plan.run() => {}
+            () = plan.run(run) => {}
         }
         toolgrove_core::call::Links::end_chat(app.hub.links(), &chat).await;
     });
     drop(running);
     let frames = futures::stream::unfold(told, |mut told| async move { Some((told.recv().await?, told)) });
     Ok(event_stream(frames))
+}
+
+/// The row of the whole run: what its nodes call has it as its parent.
+struct Run {
+    app: Arc<App>,
+    record: Option<CallRecord>,
+    started: Instant,
+}
+
+impl Run {
+    fn begin(app: &Arc<App>, on: &Behalf, id: Uuid, plan: String) -> Self {
+        let record = CallRecord {
+            id,
+            parent_id: None,
+            person_id: on.caller.person,
+            token_id: on.caller.token,
+            chat_id: Some(on.chat.to_string()),
+            door: on.door.as_str().to_owned(),
+            method: METHOD.to_owned(),
+            instance_id: None,
+            tool: plan,
+            depth: on.depth,
+            started_at: app.hub.now(),
+            ms: 0.0,
+            outcome: CallEnd::Cancelled,
+            error_code: None,
+            bytes: 0,
+            client: None,
+            timeline: Timeline::default(),
+        };
+        app.hub.log().begun(&record);
+        Self { app: app.clone(), record: Some(record), started: Instant::now() }
+    }
+
+    fn end(mut self, outcome: CallEnd) {
+        if let Some(record) = &mut self.record {
+            record.outcome = outcome;
+        }
+    }
+}
+
+/// Leaves a row even when nobody looks on any more.
+impl Drop for Run {
+    fn drop(&mut self) {
+        let Some(mut record) = self.record.take() else { return };
+        record.ms = self.started.elapsed().as_secs_f64() * 1000.0;
+        self.app.hub.log().record(record);
+    }
 }
 
 struct Plan {
@@ -91,7 +145,7 @@ struct Plan {
 }
 
 impl Plan {
-    async fn run(&self) {
+    async fn run(&self, run: Run) {
         let count = self.graph.nodes.len();
         let mut states = vec![NodeState::Waiting; count];
         let mut given: Vec<Given> = vec![Given::default(); count];
@@ -125,6 +179,8 @@ impl Plan {
             self.say(node, states[node], Some(used.text.clone()), Some(used.call), error);
             given[node] = Given { text: used.text, structured: used.structured };
         }
+        let failed = states.iter().any(|it| *it != NodeState::Done);
+        run.end(if failed { CallEnd::ToolError } else { CallEnd::Done });
         let nodes = self.graph.nodes.iter().zip(&states);
         let nodes = nodes.map(|(it, state)| (it.id.clone(), serde_json::to_value(state).unwrap_or_default()));
         let data = serde_json::to_vec(&PlanDone { nodes: nodes.collect() }).unwrap_or_default();

@@ -64,6 +64,7 @@ fn call_of(
                 params: Raw::of(&json!({ "message": "?" })),
                 key: Some(format!("k{round}")),
                 server: "s".into(),
+                permission: None,
                 reply,
             }));
             let waiting = Waiting { tell: tell.clone(), answered: false };
