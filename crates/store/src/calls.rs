@@ -196,9 +196,16 @@ impl Store {
         sql.bind(id).bind(person_id).first(&self.db, read).await
     }
 
-    /// The calls that one call has made, in their order.
+    /// The calls that one call has made, and those that they have made, in their order.
     pub async fn nested_calls(&self, person_id: Uuid, parent_id: Uuid) -> Result<Vec<CallRecord>> {
-        let sql = Sql::new("SELECT * FROM calls WHERE parent_id = $1 AND person_id = $2 ORDER BY id");
+        let sql = Sql::new(
+            "WITH RECURSIVE tree (id) AS (
+                SELECT id FROM calls WHERE parent_id = $1 AND person_id = $2
+                UNION
+                SELECT calls.id FROM calls JOIN tree ON calls.parent_id = tree.id WHERE calls.person_id = $2
+             )
+             SELECT * FROM calls WHERE id IN (SELECT id FROM tree) ORDER BY id",
+        );
         sql.bind(parent_id).bind(person_id).all(&self.db, read).await
     }
 

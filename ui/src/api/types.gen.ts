@@ -648,7 +648,7 @@ export type CallDetail = {
  */
 parts: Array<CallPart>, ticks: Array<CallTick>, 
 /**
- * Calls that this one has made.
+ * Calls that this one has made, and those that they have made.
  */
 nested: Array<Call>, arguments: Withheld, result: Withheld, id: string, parent_id: string | null, person_id: string, token_id: string | null, chat_id: string | null, 
 /**

@@ -85,7 +85,7 @@ pub struct CallDetail {
     /// Where the time went, in order.
     pub parts: Vec<Part>,
     pub ticks: Vec<CallTick>,
-    /// Calls that this one has made.
+    /// Calls that this one has made, and those that they have made.
     pub nested: Vec<Call>,
     pub arguments: Withheld,
     pub result: Withheld,

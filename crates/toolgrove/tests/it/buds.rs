@@ -63,6 +63,10 @@ async fn tree(hub: &Hub, known: &[String], count: usize) -> (Vec<String>, Vec<St
         parent = call["id"].clone();
     }
     let ids: Vec<_> = calls.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+    // Whoever looks at the root sees all of it.
+    let root = calls.iter().find(|it| it["parent_id"].is_null()).unwrap()["id"].as_str().unwrap();
+    let whole = hub.get(&format!("/api/calls/{root}")).await;
+    assert_eq!(whole["nested"].as_array().unwrap().len(), count - 1, "{whole}");
     (line, ids)
 }
 
