@@ -88,3 +88,31 @@ test("a node is made and wired with keys alone", async ({ page, hub }) => {
   await page.getByRole("button", { name: "Save" }).press("Enter");
   await expect(page).toHaveURL(/plans\/(?!new)/);
 });
+
+test("a tool that is dragged onto the canvas of a plan is a node where it was let go", async ({
+  page,
+  hub,
+}) => {
+  await hub.add({ one: fixture() });
+  await page.goto(`${hub.url}/ui/plans/new`);
+  await page.getByRole("treeitem", { name: /one/ }).press("ArrowRight");
+  const tool = page.getByRole("treeitem", { name: "greet" });
+  await expect(tool).toHaveAttribute("draggable", "true");
+  const board = page.getByRole("group", { name: "Graph of the plan" });
+  // It takes what is dropped once it says so.
+  await expect(board.locator("[data-drop-target-for-element]")).toBeVisible();
+  await tool.dragTo(board, { targetPosition: { x: 360, y: 240 } });
+  const node = page.getByRole("button", { name: "greet", exact: true });
+  await expect(node).toBeVisible();
+  const distance = async () => {
+    const [frame, box] = [await board.boundingBox(), await node.boundingBox()];
+    if (!frame || !box) return Number.POSITIVE_INFINITY;
+    return Math.hypot(box.x + box.width / 2 - frame.x - 360, box.y + box.height / 2 - frame.y - 240);
+  };
+  await expect.poll(distance).toBeLessThan(4);
+  await page.getByLabel("Name of the plan").fill("Dragged");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page).toHaveURL(/plans\/(?!new)/);
+  await page.reload();
+  await expect.poll(distance).toBeLessThan(4);
+});

@@ -1,6 +1,6 @@
 /** ⌘K: go anywhere, open anything that is known. Typing sends nothing. */
 
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import {
@@ -34,8 +34,9 @@ type Props = { onClose: () => void; onShortcuts: () => void };
 export default function Palette({ onClose, onShortcuts }: Props) {
   const router = useRouter();
   const client = useQueryClient();
-  const status = client.getQueryData(statusQuery.queryKey);
-  const instances = client.getQueryData(instancesQuery.queryKey) ?? [];
+  // Asks for nothing, but shows what comes while it is open.
+  const { data: status } = useQuery({ ...statusQuery, enabled: false });
+  const { data: instances = [] } = useQuery({ ...instancesQuery, enabled: false });
   const tools = knownTools(client);
   const go = (run: () => unknown) => () => {
     onClose();

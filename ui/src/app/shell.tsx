@@ -54,7 +54,11 @@ export function Shell() {
       <Dialog open={over === "menu"} onOpenChange={(open) => !open && close()}>
         <DialogContent side="left" title="Menu">
           <MenuNav onGo={close} />
-          <div className="min-h-0 flex-1 border-t">{registry}</div>
+          <div className="min-h-0 flex-1 border-t">
+            <Suspense fallback={<SkeletonRows rows={8} />}>
+              <Registry onGo={close} />
+            </Suspense>
+          </div>
         </DialogContent>
       </Dialog>
       <Suspense>

@@ -52,12 +52,15 @@ const NAMES: Record<string, string> = {
   plans: "Plan",
   activity: "Activity",
   admin: "Admin",
+  registry: "Registry",
   people: "People",
+  workspaces: "Workspaces",
+  changes: "Changes",
   settings: "Settings",
 };
 
 function Crumbs() {
-  const path = useRouterState({ select: (state) => state.location.pathname });
+  const path = useRouterState({ select: (state) => placeOf(state.location) });
   // A chat and a plan say their names themselves.
   const steps = path
     .replace(/^\/ui/, "")
@@ -85,6 +88,12 @@ function Crumbs() {
       </ol>
     </nav>
   );
+}
+
+/** Pages of the admin share an address, or have a name of their own. */
+function placeOf({ pathname, search }: { pathname: string; search: { tab?: string } }): string {
+  const page = pathname.endsWith("/people") && NAMES[search.tab ?? ""] ? search.tab : undefined;
+  return pathname.replace(/(?<=\/admin\/)mcp$/, "registry").replace(/people$/, page ?? "people");
 }
 
 function Crumb({ step, before, isLast }: { step: string; before: string | undefined; isLast: boolean }) {

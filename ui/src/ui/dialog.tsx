@@ -3,7 +3,7 @@
 import { cva, type VariantProps } from "class-variance-authority";
 import { X } from "lucide-react";
 import { Dialog as Primitive } from "radix-ui";
-import type { ComponentProps, ReactNode } from "react";
+import { type ComponentProps, type ReactNode, useState } from "react";
 import { cn } from "@/lib/class";
 import { Button } from "./button";
 
@@ -29,33 +29,59 @@ const place = cva(
 type Props = Omit<ComponentProps<typeof Primitive.Content>, "title"> &
   VariantProps<typeof place> & { title: ReactNode; description?: ReactNode; bare?: boolean };
 
-export function DialogContent({ className, side, title, description, bare, children, ...props }: Props) {
-  const described = description === undefined ? { "aria-describedby": undefined } : {};
+export function DialogContent(props: Props) {
   return (
     <Primitive.Portal>
       <Primitive.Overlay className="fixed inset-0 z-40 animate-in bg-shade" />
-      <Primitive.Content className={cn(place({ side }), className)} {...described} {...props}>
-        {bare ? (
-          <Primitive.Title className="sr-only">{title}</Primitive.Title>
-        ) : (
-          <header className="flex items-start gap-3 border-b px-4 py-3">
-            <div className="min-w-0 flex-1">
-              <Primitive.Title className="font-semibold text-lg">{title}</Primitive.Title>
-              {description !== undefined && (
-                <Primitive.Description className="mt-0.5 text-muted">{description}</Primitive.Description>
-              )}
-            </div>
-            <Primitive.Close asChild>
-              <Button variant="ghost" size="icon-sm" aria-label="Close">
-                <X />
-              </Button>
-            </Primitive.Close>
-          </header>
-        )}
-        {children}
-      </Primitive.Content>
+      <Window {...props} />
     </Primitive.Portal>
   );
+}
+
+/** Drawn only while it is open. Most windows have no trigger, so it remembers itself who had the focus. */
+function Window({ className, side, title, description, bare, children, ...props }: Props) {
+  const [before] = useState(() => document.activeElement);
+  const described = description === undefined ? { "aria-describedby": undefined } : {};
+  return (
+    <Primitive.Content
+      className={cn(place({ side }), className)}
+      onCloseAutoFocus={(event) => {
+        event.preventDefault();
+        giveBack(before);
+      }}
+      {...described}
+      {...props}
+    >
+      {bare ? (
+        <Primitive.Title className="sr-only">{title}</Primitive.Title>
+      ) : (
+        <div className="flex items-start gap-3 border-b px-4 py-3">
+          <div className="min-w-0 flex-1">
+            <Primitive.Title className="font-semibold text-lg">{title}</Primitive.Title>
+            {description !== undefined && (
+              <Primitive.Description className="mt-0.5 text-muted">{description}</Primitive.Description>
+            )}
+          </div>
+          <Primitive.Close asChild>
+            <Button variant="ghost" size="icon-sm" aria-label="Close">
+              <X />
+            </Button>
+          </Primitive.Close>
+        </div>
+      )}
+      {children}
+    </Primitive.Content>
+  );
+}
+
+/** To whoever had the focus; for an item of a menu, to the button of the menu; if both are gone, to the page. */
+function giveBack(before: Element | null): void {
+  // Whoever took it meanwhile keeps it: another window, or a screen that was gone to.
+  if (document.activeElement !== document.body) return;
+  const menu = before?.closest("[role=menu]")?.getAttribute("aria-labelledby");
+  const wanted = menu ? document.getElementById(menu) : before;
+  const taker = wanted?.isConnected && wanted !== document.body ? wanted : document.getElementById("main");
+  (taker as HTMLElement | null)?.focus();
 }
 
 export function DialogBody({ className, ...props }: ComponentProps<"div">) {

@@ -1,4 +1,4 @@
-/** More about what is under the pointer or in focus. */
+/** More about what is under the pointer or in focus, for the eyes; nothing in it can be pressed. */
 
 import { HoverCard as Primitive } from "radix-ui";
 import type { ComponentProps } from "react";
@@ -11,6 +11,7 @@ export function HoverCardContent({ className, ...props }: ComponentProps<typeof 
   return (
     <Primitive.Portal>
       <Primitive.Content
+        aria-hidden
         side="right"
         align="start"
         sideOffset={8}

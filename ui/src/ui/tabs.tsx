@@ -39,6 +39,6 @@ export function TabsTrigger({ className, ...props }: ComponentProps<typeof Primi
 
 export function TabsContent({ className, ...props }: ComponentProps<typeof Primitive.Content>) {
   return (
-    <Primitive.Content className={cn("min-h-0 outline-none focus-visible:outline-2", className)} {...props} />
+    <Primitive.Content className={cn("min-h-0 focus-visible:outline-offset-[-2px]", className)} {...props} />
   );
 }

@@ -16,7 +16,9 @@ import { Button } from "@/ui/button";
 import { Input } from "@/ui/input";
 import { RegistryTree } from "./tree";
 
-export const Registry = memo(function Registry() {
+/** `onGo`: somebody goes elsewhere, or has inserted something, and what lies above the page is in the way. */
+export const Registry = memo(function Registry({ onGo }: { onGo?: () => void }) {
+  const go = onGo ? { onClick: onGo } : {};
   const client = useQueryClient();
   const registry = useQuery(registryQuery);
   const [search, setSearch] = useState("");
@@ -62,7 +64,7 @@ export const Registry = memo(function Registry() {
           />
         </div>
         <Button asChild variant="ghost" size="icon">
-          <Link to="/mcp" search={{ add: "" }} aria-label="Add a server">
+          <Link to="/mcp" search={{ add: "" }} aria-label="Add a server" {...go}>
             <Plus />
           </Link>
         </Button>
@@ -85,19 +87,21 @@ export const Registry = memo(function Registry() {
       {entries?.length === 0 && (
         <Empty sentence="No tools yet">
           <Button asChild variant="primary" size="sm">
-            <Link to="/mcp" search={{ add: "" }}>
+            <Link to="/mcp" search={{ add: "" }} {...go}>
               Add server
             </Link>
           </Button>
           <Button asChild variant="link" size="sm">
-            <Link to="/discover">Browse</Link>
+            <Link to="/discover" {...go}>
+              Browse
+            </Link>
           </Button>
         </Empty>
       )}
       {entries && entries.length > 0 && rows.length === 0 && (
         <Empty sentence={`Nothing is called “${wanted}”`} />
       )}
-      {rows.length > 0 && <RegistryTree ref={tree} rows={rows} onToggle={toggle} />}
+      {rows.length > 0 && <RegistryTree ref={tree} rows={rows} onToggle={toggle} onGo={onGo} />}
     </div>
   );
 });

@@ -12,12 +12,18 @@ const ROW = 28;
 /** As many rows are simply drawn. */
 const FEW = 200;
 
-type Props = { rows: Row[]; onToggle: (key: string) => void; ref: RefObject<HTMLDivElement | null> };
+type Props = {
+  rows: Row[];
+  onToggle: (key: string) => void;
+  onGo: (() => void) | undefined;
+  ref: RefObject<HTMLDivElement | null>;
+};
 
-export function RegistryTree({ rows, onToggle, ref }: Props) {
+export function RegistryTree({ rows, onToggle, onGo, ref }: Props) {
   const router = useRouter();
   const [active, setActive] = useState<string>();
-  const moved = useRef(false);
+  /** The row that a key has just gone to. */
+  const moved = useRef<string>(undefined);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => ref.current,
@@ -33,13 +39,15 @@ export function RegistryTree({ rows, onToggle, ref }: Props) {
   const activeAt = Math.max(found, 0);
 
   useEffect(() => {
-    if (!moved.current) return;
-    moved.current = false;
+    // What was drawn before the key was pressed has nothing to say about where it goes.
+    if (moved.current === undefined || moved.current !== rows[activeAt]?.key) return;
+    moved.current = undefined;
     ref.current?.querySelector<HTMLElement>(`[data-index="${activeAt}"]`)?.focus();
   });
 
   const openPage = (row: Row) => {
     if (row.kind !== "server" && row.kind !== "method") return;
+    onGo?.();
     const id = row.entry.instance?.slug;
     if (!id) void router.navigate({ to: "/mcp", search: { scope: "available", select: row.entry.id } });
     else
@@ -51,6 +59,7 @@ export function RegistryTree({ rows, onToggle, ref }: Props) {
   };
   const insert = (row: Row) => {
     if (row.kind !== "method" || row.entry.reason !== null) return;
+    onGo?.();
     const server = row.entry.instance?.slug ?? row.entry.name;
     const method = row.method.name;
     if (insertMethod({ server, method, serverId: row.entry.id })) return;
@@ -68,7 +77,7 @@ export function RegistryTree({ rows, onToggle, ref }: Props) {
     else {
       setActive(rows[move.to]?.key);
       virtual.scrollToIndex(move.to);
-      moved.current = true;
+      moved.current = rows[move.to]?.key;
     }
   };
 

@@ -98,6 +98,8 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
     it.style.height = "auto";
     it.style.height = `${Math.min(it.scrollHeight + 2, 240)}px`;
     if (selection.current) it.setSelectionRange(...selection.current);
+    // What was inserted from a window above the page is gone on with here.
+    if (selection.current && document.activeElement === document.body) it.focus();
     selection.current = undefined;
   }, [text]);
 
