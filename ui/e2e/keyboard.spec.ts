@@ -63,7 +63,6 @@ const JOURNEYS: Journey[] = [
       await keys.open("button", "Tools of bench");
       await keys.open("switch", "crash is on");
       await expect(page.getByRole("switch", { name: "crash is on" })).not.toBeChecked();
-      await keys.look();
       await keys.open("button", "More for bench", { back: true });
       await keys.choose("Remove");
       await expect(page.getByText('Remove server "bench"?')).toBeVisible();

@@ -9,6 +9,7 @@ import {
   useEffect,
   useId,
   useLayoutEffect,
+  useReducer,
   useRef,
   useState,
 } from "react";
@@ -47,6 +48,7 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
   const [caret, setCaret] = useState(initial.length);
   const [images, setImages] = useState<Picture[]>([]);
   const [at, setAt] = useState(0);
+  const [, redraw] = useReducer((times: number) => times + 1, 0);
   const [isClosed, setClosed] = useState(false);
   const [wrong, setWrong] = useState<string>();
   const box = useRef<HTMLTextAreaElement>(null);
@@ -79,7 +81,8 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
     const from = isLine ? 0 : caret;
     const rest = isLine ? "" : text.slice(caret);
     put(text.slice(0, from) + snippet + rest, [from + select[0], from + select[1]]);
-    box.current?.focus();
+    // A window that it was inserted from closes first; until then it keeps the focus.
+    setTimeout(() => box.current?.focus());
   };
   const take = useRef(insert);
   take.current = insert;
@@ -98,8 +101,6 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
     it.style.height = "auto";
     it.style.height = `${Math.min(it.scrollHeight + 2, 240)}px`;
     if (selection.current) it.setSelectionRange(...selection.current);
-    // What was inserted from a window above the page is gone on with here.
-    if (selection.current && document.activeElement === document.body) it.focus();
     selection.current = undefined;
   }, [text]);
 
@@ -110,8 +111,8 @@ export function Composer({ initial, focused, busy, onSend, onForm, onStop, onRun
       return;
     }
     if (choice.kind === "tool") setClosed(true);
-    // Choosing a server asks for its methods; typing asks nothing.
-    if (choice.serverId) void client.prefetchQuery(metaQuery(choice.serverId)).then(() => setAt(0));
+    // Choosing a server asks for its methods, and they are offered when they come; typing asks nothing.
+    if (choice.serverId) void client.prefetchQuery(metaQuery(choice.serverId)).then(redraw);
     put(choice.text, choice.select);
     box.current?.focus();
   };
