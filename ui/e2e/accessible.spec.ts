@@ -1,5 +1,5 @@
 import { fixture } from "./hub";
-import { expect, expectAccessible, expectNoSideScroll, test } from "./test";
+import { expect, expectAccessible, expectNoSideScroll, expectReadable, test } from "./test";
 
 /** Every screen, and what has to be there before it is looked at. */
 const SCREENS: [string, string, RegExp][] = [
@@ -39,8 +39,7 @@ for (const width of [320, 1280]) {
         await expect(page.getByText(seen).first()).toBeAttached();
         await expectAccessible(page);
         await expectNoSideScroll(page);
-        await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
-        await expectAccessible(page, ["color-contrast"]);
+        await expectReadable(page, "dark");
       });
     }
   });

@@ -2,7 +2,7 @@
 
 import type { Page } from "@playwright/test";
 import type { Hub, HubOptions } from "./hub";
-import { expect, expectAccessible, expectNoSideScroll, test } from "./test";
+import { expect, expectAccessible, expectNoSideScroll, expectReadable, test } from "./test";
 
 type Role = Parameters<Page["getByRole"]>[0];
 type Name = string | RegExp;
@@ -119,9 +119,7 @@ export class Keys {
     await expectAccessible(this.page);
     await expectNoSideScroll(this.page);
     this.theme = this.theme === "light" ? "dark" : "light";
-    await this.page.emulateMedia({ colorScheme: this.theme });
-    // Colours of another theme may come with a later frame than the news of it.
-    await expect(() => expectAccessible(this.page, ["color-contrast"])).toPass({ timeout: 15_000 });
+    await expectReadable(this.page, this.theme);
     await this.expectSeen();
   }
 

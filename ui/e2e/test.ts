@@ -83,6 +83,12 @@ export async function expectAccessible(page: Page, rules?: string[]): Promise<vo
   ).toEqual([]);
 }
 
+/** The same page in another theme, where only colours differ; some of them come with a later frame than the news of it. */
+export async function expectReadable(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  await expect(() => expectAccessible(page, ["color-contrast"])).toPass({ timeout: 15_000 });
+}
+
 /** The page never scrolls sideways. */
 export async function expectNoSideScroll(page: Page): Promise<void> {
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
