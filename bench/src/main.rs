@@ -32,10 +32,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// The hub's, so that the pass-through has it too.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[derive(Parser)]
 #[command(about = "Measures Toolgrove against what its HTTP library can do at best")]
 struct Args {

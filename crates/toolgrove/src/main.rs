@@ -29,10 +29,6 @@ use self::failure::{Exit, Failure};
 use self::paths::Paths;
 use self::printer::Printer;
 
-/// A call makes some two hundred small allocations; see `docs/performance.md`.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // A shepherd is started once per server: it must cost nothing, so it comes before everything else.
     let mut argv = std::env::args_os().skip(1);
