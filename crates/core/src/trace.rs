@@ -2,19 +2,19 @@
 //!
 //! `traceparent` keeps its trace and gets the call's own span; `tracestate` passes; `baggage` stays on its hop.
 
-use memchr::memmem;
 use toolgrove_wire::{Edit, Raw};
 use uuid::Uuid;
 
 /// Parameters whose trace context names this call. Without one they are as they were.
 pub(crate) fn step(params: &Raw, call: Uuid) -> Raw {
-    let carries = |key: &str| memmem::find(params.bytes(), key.as_bytes()).is_some();
-    if !carries("\"traceparent\"") && !carries("\"baggage\"") {
+    // Long arguments are stepped over, not read.
+    let Some(meta) = params.get("_meta") else { return params.clone() };
+    let parent = meta.get_text("traceparent").and_then(|it| child(&it, call));
+    if parent.is_none() && meta.get("baggage").is_none() {
         return params.clone();
     }
-    let Some(meta) = params.get("_meta") else { return params.clone() };
     let mut edit = Edit::of(&meta).remove("baggage");
-    if let Some(parent) = meta.get_text("traceparent").and_then(|it| child(&it, call)) {
+    if let Some(parent) = parent {
         edit = edit.set_text("traceparent", &parent);
     }
     Edit::of(params).set("_meta", edit.done()).done()
