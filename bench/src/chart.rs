@@ -26,13 +26,19 @@ pub(crate) fn draw(found: &Found<'_>, about: &About) -> String {
     ] {
         top = bars(&mut body, found, top, title, unit, figure);
     }
+    let _ = writeln!(
+        body,
+        "<text x=\"20\" y=\"{}\" fill=\"#5f6368\">Both axes are logarithmic, to one scale: a diagonal is linear growth, a flat line is none</text>",
+        top + 8.0
+    );
+    top += 26.0;
     let growth = curves(found);
     for (place, (title, across, points)) in growth.iter().enumerate() {
         let x = 50.0 + (place % 2) as f64 * (PLOT.0 + 60.0);
-        let y = top + (place / 2) as f64 * (PLOT.1 + 90.0);
+        let y = top + (place / 2) as f64 * (PLOT.1 + 100.0);
         curve(&mut body, (x, y), title, across, points);
     }
-    let height = top + growth.len().div_ceil(2) as f64 * (PLOT.1 + 90.0) + 20.0;
+    let height = top + growth.len().div_ceil(2) as f64 * (PLOT.1 + 100.0) + 20.0;
     let about =
         format!("{}, {} cores, hub and pass-through on one of them; {}", about.cpu, about.cores, about.when);
     format!(
@@ -121,7 +127,7 @@ fn curve(body: &mut String, (x, y): (f64, f64), title: &str, across: &str, point
         "<text x=\"{x}\" y=\"{}\" font-weight=\"600\" fill=\"#202124\">{title}</text>",
         y + 16.0
     );
-    let (top, bottom) = (y + 30.0, y + 30.0 + PLOT.1);
+    let (top, bottom) = (y + 42.0, y + 42.0 + PLOT.1);
     let _ =
         writeln!(body, "<path d=\"M{x} {top}V{bottom}H{}\" stroke=\"#9aa0a6\" fill=\"none\"/>", x + PLOT.0);
     if points.len() < 2 {
@@ -150,9 +156,10 @@ fn curve(body: &mut String, (x, y): (f64, f64), title: &str, across: &str, point
     );
     for point in points {
         let (a, b) = at(*point);
+        let anchor = if a < x + 20.0 { "start" } else { "middle" };
         let _ = writeln!(
             body,
-            "<circle cx=\"{a:.1}\" cy=\"{b:.1}\" r=\"3.5\" fill=\"#2e8b57\"/><text x=\"{a:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\" fill=\"#202124\">{} µs</text><text x=\"{a:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\" fill=\"#5f6368\">{}</text>",
+            "<circle cx=\"{a:.1}\" cy=\"{b:.1}\" r=\"3.5\" fill=\"#2e8b57\"/><text x=\"{a:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" font-size=\"11\" fill=\"#202124\">{} µs</text><text x=\"{a:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\" fill=\"#5f6368\">{}</text>",
             b - 8.0,
             rounded(point.1),
             bottom + 15.0,
@@ -170,7 +177,7 @@ fn curve(body: &mut String, (x, y): (f64, f64), title: &str, across: &str, point
 fn rounded(value: f64) -> String {
     match value {
         it if it >= 100.0 => format!("{it:.0}"),
-        it if it >= 10.0 => format!("{it:.1}"),
+        it if it >= 10.0 => format!("{it:.1}").trim_end_matches(".0").to_owned(),
         it => format!("{it:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
     }
 }

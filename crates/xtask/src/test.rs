@@ -52,15 +52,18 @@ async fn full() -> Result<()> {
     report.step("UI journeys", needs(built && ui, "build and UI build", ui::journeys())).await;
     let ready = built && npm && extension;
     let tabs = needs(ready, "build, npm peers and extension packages", extension::journeys());
-    report.step("extension in a browser", tabs).await;
+    // Tabs wait for pages and for time to pass, and the suite for its own clocks.
+    let mut suites = report.beside();
+    let mut table = conformance::Table::default();
+    let six = conformance::all(&mut table);
+    let suite = Box::pin(needs(built && npm, "build and npm peers", six));
+    let beside = suites.both(("conformance", suite), ("fuzz", fuzz::run_all(fuzz::SECONDS)));
+    tokio::join!(report.step("extension in a browser", tabs), Box::pin(beside));
+    report.take(suites);
     report.step("guard", needs(built, "build", guard::check(guard::Args::default()))).await;
     report.step("doc tests", needs(built, "build", doc_tests())).await;
     report.step("tidy", needs(built, "build", tidy::check())).await;
     report.step("deny", licences::run()).await;
-    let mut table = conformance::Table::default();
-    let six = conformance::all(&mut table);
-    let suite = Box::pin(needs(built && npm, "build and npm peers", six));
-    report.both(("conformance", suite), ("fuzz", fuzz::run_all(fuzz::SECONDS))).await;
     table.print();
     report.finish()
 }
