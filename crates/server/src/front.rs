@@ -31,12 +31,12 @@ pub struct Front {
     stop: CancellationToken,
 }
 
-/// Where a connection comes from.
+/// How a connection came.
 #[derive(Debug, Clone, Copy)]
-pub enum Origin {
+pub enum Arrival {
     Network(SocketAddr),
-    /// The hub's own socket.
-    Here,
+    /// Over the hub's own socket, from this machine.
+    Socket,
 }
 
 impl Front {
@@ -48,12 +48,12 @@ impl Front {
     pub async fn serve(
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        origin: Origin,
+        arrival: Arrival,
     ) -> hyper::Result<()> {
         let stop = self.stop.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             let front = self.clone();
-            async move { Ok::<_, Infallible>(front.answer(request.map(Body::new), origin).await) }
+            async move { Ok::<_, Infallible>(front.answer(request.map(Body::new), arrival).await) }
         });
         let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection.with_upgrades());
@@ -65,11 +65,11 @@ impl Front {
         connection.await
     }
 
-    async fn answer(mut self, mut request: Request<Body>, origin: Origin) -> Response {
+    async fn answer(mut self, mut request: Request<Body>, arrival: Arrival) -> Response {
         // Streams that only carry news have no end of their own: they end when the hub stops, calls may finish.
         let is_news = request.method() == Method::GET
             || request.headers().get("mcp-method").is_some_and(|it| it == "subscriptions/listen");
-        if matches!(origin, Origin::Here) {
+        if matches!(arrival, Arrival::Socket) {
             request.extensions_mut().insert(Local);
         }
         let response = if let Some(view) = door(request.uri()) {
@@ -78,7 +78,7 @@ impl Front {
                 Err(error) => Refusal(error).into_response(),
             }
         } else {
-            if let Origin::Network(peer) = origin {
+            if let Arrival::Network(peer) = arrival {
                 request.extensions_mut().insert(ConnectInfo(peer));
             }
             self.doors.call(request).await.into_response()

@@ -45,7 +45,7 @@ use toolgrove_upstream::Pool;
 use toolgrove_wire::Raw;
 
 pub use auth::{AS, Gate, Local, Welcome};
-pub use front::{Front, Origin};
+pub use front::{Arrival, Front};
 pub use memory::Memory;
 pub use problem::Refusal;
 

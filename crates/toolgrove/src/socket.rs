@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use toolgrove_core::call::View;
 use toolgrove_core::task;
-use toolgrove_server::{App, Front, Origin, mcp};
+use toolgrove_server::{App, Arrival, Front, mcp};
 
 use crate::failure::Failure;
 use crate::paths::Paths;
@@ -140,7 +140,7 @@ async fn serve_one(
         }
         Some(_) => {
             let _token = token;
-            front.serve(stream, Origin::Here).await.map_err(io::Error::other)
+            front.serve(stream, Arrival::Socket).await.map_err(io::Error::other)
         }
     }
 }
