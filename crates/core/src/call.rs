@@ -40,8 +40,9 @@ impl Caller {
     }
 
     /// The conversation of a client that has no session.
-    pub fn chat(&self) -> String {
-        format!("caller:{}", self.id())
+    pub fn chat(&self) -> Arc<str> {
+        let mut spelt = [0; uuid::fmt::Hyphenated::LENGTH];
+        ["caller:", self.id().hyphenated().encode_lower(&mut spelt)].concat().into()
     }
 
     /// Whether an instance of this person exists for this caller.
@@ -195,7 +196,7 @@ pub struct Call {
     pub abilities: Abilities,
     pub asking: Asking,
     /// The least severe log message the client wants to see; none if it did not ask.
-    pub log_level: Option<String>,
+    pub log_level: Option<&'static str>,
     /// What the client calls itself.
     pub client: Option<Arc<str>>,
     /// Unix milliseconds.
@@ -226,7 +227,7 @@ pub struct Outgoing {
     pub method: Method,
     pub params: Raw,
     pub chat: Arc<str>,
-    pub log_level: Option<String>,
+    pub log_level: Option<&'static str>,
     /// What the client behind this request can be asked. A legacy link is opened with exactly these.
     pub abilities: Abilities,
     /// Arguments that the tool wants repeated as `Mcp-Param-*` headers, for modern HTTP links.

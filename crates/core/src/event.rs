@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use futures::StreamExt;
+use futures::channel::mpsc;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
 use uuid::Uuid;
@@ -116,6 +118,68 @@ pub struct Events {
     witness: Option<Witness>,
 }
 
+/// What a caller hears of its call. Most hear nothing, so it takes no room before there is something.
+#[derive(Debug)]
+pub struct Heard(Option<mpsc::UnboundedReceiver<Event>>);
+
+impl Heard {
+    /// For a caller that wants to hear nothing.
+    pub fn nothing() -> Self {
+        Self(None)
+    }
+
+    /// The next event; none when there will be no more.
+    pub async fn recv(&mut self) -> Option<Event> {
+        self.0.as_mut()?.next().await
+    }
+
+    /// An event that is there already.
+    pub fn try_recv(&mut self) -> Option<Event> {
+        self.0.as_mut()?.try_recv().ok()
+    }
+}
+
+/// A running call and what is heard of it, in order: what was said before the end comes before it.
+#[derive(Debug)]
+pub struct Along<F: Future> {
+    running: F,
+    heard: Heard,
+    end: Option<F::Output>,
+}
+
+/// What comes next of a running call.
+#[derive(Debug)]
+pub enum Next<T> {
+    Event(Event),
+    End(T),
+}
+
+impl<F: Future + Unpin> Along<F> {
+    pub fn new(running: F, heard: Heard) -> Self {
+        Self { running, heard, end: None }
+    }
+
+    /// Not to be asked again after the end.
+    pub async fn next(&mut self) -> Next<F::Output> {
+        let end = if let Some(end) = self.end.take() {
+            end
+        } else {
+            tokio::select! {
+                biased;
+                Some(event) = self.heard.recv() => return Next::Event(event),
+                end = &mut self.running => end,
+            }
+        };
+        match self.heard.try_recv() {
+            Some(event) => {
+                self.end = Some(end);
+                Next::Event(event)
+            }
+            None => Next::End(end),
+        }
+    }
+}
+
 /// Hears of a call's events before its caller does.
 #[derive(Clone)]
 struct Witness(Arc<dyn Fn(&Event) + Send + Sync>);
@@ -147,14 +211,15 @@ pub enum Progress {
 }
 
 impl Events {
+    /// For a caller that wants to hear nothing.
     pub fn none() -> Self {
         Self::default()
     }
 
-    pub fn channel(progress: Progress) -> (Self, mpsc::UnboundedReceiver<Event>) {
-        let (tx, rx) = mpsc::unbounded_channel();
+    pub fn channel(progress: Progress) -> (Self, Heard) {
+        let (tx, rx) = mpsc::unbounded();
         let progress = progress == Progress::Wanted;
-        (Self { tx: Some(tx), progress, rounds: Arc::default(), witness: None }, rx)
+        (Self { tx: Some(tx), progress, rounds: Arc::default(), witness: None }, Heard(Some(rx)))
     }
 
     pub fn wants_progress(&self) -> bool {
@@ -257,7 +322,7 @@ impl Events {
         }
         if let Some(tx) = self.tx.as_ref().filter(|_| self.is_heard(&event)) {
             // A caller that has gone needs no events; a question sent to nobody is declined by being dropped.
-            let _ = tx.send(event);
+            let _ = tx.unbounded_send(event);
         }
     }
 }
@@ -335,5 +400,29 @@ impl ListKind {
             Self::Prompts => "prompts",
             Self::Resources | Self::Templates => "resources",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_said_before_the_end_comes_before_it() {
+        let (events, heard) = Events::channel(Progress::Wanted);
+        let running = pin!(async {
+            for step in 1..=2 {
+                events.send(Event::Progress(Raw::object("progress", &Raw::number(step))));
+            }
+            "the end"
+        });
+        let mut along = Along::new(running, heard);
+        for step in ["1", "2"] {
+            let Next::Event(Event::Progress(params)) = along.next().await else { panic!("step {step}") };
+            assert_eq!(params.get("progress").map(|it| it.as_str().to_owned()).as_deref(), Some(step));
+        }
+        assert!(matches!(along.next().await, Next::End("the end")));
     }
 }

@@ -164,8 +164,8 @@ struct Recorder<'a, G: Log> {
     log: &'a G,
     record: Option<CallRecord>,
     started: Instant,
-    kind: &'static str,
-    slug: String,
+    /// Where it goes, once that is known.
+    instance: Option<Arc<Instance>>,
     is_error: bool,
     events: Events,
 }
@@ -178,7 +178,7 @@ impl<G: Log> Recorder<'_, G> {
         record.error_code = error.map(|it| it.code().to_owned());
         record.bytes = bytes;
         record.timeline = self.events.timeline();
-        meter::call(&record, &self.slug, self.kind);
+        meter::call(&record, self.instance.as_deref());
         self.log.record(record);
     }
 }
@@ -261,8 +261,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             log: &self.log,
             record: Some(first_row(&call)),
             started,
-            kind: "",
-            slug: String::new(),
+            instance: None,
             is_error: false,
             events: events.clone(),
         };
@@ -312,7 +311,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             method: call.method,
             params: bud::with_depth(&trace::step(&params, call.id), depth),
             chat: call.chat.clone(),
-            log_level: call.log_level.clone(),
+            log_level: call.log_level,
             abilities: call.abilities,
             headers,
             repeatable,
@@ -395,7 +394,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         call: &Call,
         recorder: &mut Recorder<'_, G>,
     ) -> Result<Target, Error> {
-        let name = required(&call.params, "name")?;
+        let name = recorder.named(call)?;
         let mut route = self.route(call, &name).await?;
         recorder.target(&route.instance);
         if self.looks_first(&route.instance).await {
@@ -560,12 +559,19 @@ impl<L: Links, G: Log> Hub<L, G> {
 }
 
 impl<G: Log> Recorder<'_, G> {
-    fn target(&mut self, instance: &Instance) {
+    /// The name of the tool that is meant. The row has it already, unless the call stands for another.
+    fn named(&self, call: &Call) -> Result<String, Error> {
+        match &self.record {
+            Some(record) if record.id == call.id && !record.tool.is_empty() => Ok(record.tool.clone()),
+            _ => required(&call.params, "name"),
+        }
+    }
+
+    fn target(&mut self, instance: &Arc<Instance>) {
         if let Some(record) = &mut self.record {
             record.instance_id = Some(instance.id);
         }
-        self.kind = instance.transport.kind();
-        self.slug.clone_from(&instance.slug);
+        self.instance = Some(instance.clone());
     }
 }
 
@@ -610,9 +616,9 @@ fn first_row(call: &Call) -> CallRecord {
         parent_id: call.parent,
         person_id: call.caller.person,
         token_id: call.caller.token,
-        chat_id: Some(call.chat.to_string()),
-        door: call.door.as_str().to_owned(),
-        method: call.method.as_str().to_owned(),
+        chat_id: Some(call.chat.clone()),
+        door: call.door.as_str().into(),
+        method: call.method.as_str().into(),
         instance_id: None,
         tool: name.unwrap_or_default(),
         depth: call.depth,

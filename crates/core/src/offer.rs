@@ -231,7 +231,7 @@ impl Tool {
                 .ok()
         });
         match validator {
-            Some(validator) => validator.check(&arguments.to_value()),
+            Some(validator) => validator.check_raw(arguments),
             None => Ok(()),
         }
     }

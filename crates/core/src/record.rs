@@ -1,5 +1,6 @@
 //! What is kept of a call once it has ended: one row, whatever the end was.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -15,11 +16,11 @@ pub struct CallRecord {
     pub parent_id: Option<Uuid>,
     pub person_id: Uuid,
     pub token_id: Option<Uuid>,
-    pub chat_id: Option<String>,
+    pub chat_id: Option<Arc<str>>,
     /// Through which door the call came: `mcp`, `legacy`, `stdio`, `api`, …
-    pub door: String,
+    pub door: Cow<'static, str>,
     /// The MCP method: `tools/call`, `prompts/get`, `resources/read`, `completion/complete`; or `plans/run`.
-    pub method: String,
+    pub method: Cow<'static, str>,
     pub instance_id: Option<Uuid>,
     /// The name as the caller gave it (tool or prompt name, resource URI).
     pub tool: String,

@@ -8,6 +8,7 @@ mod bound;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
+use toolgrove_wire::Raw;
 
 use bound::Bound;
 
@@ -19,6 +20,30 @@ const BACKTRACK_MAX: usize = 50_000;
 pub struct Validator {
     compiled: jsonschema::Validator,
     bound: Bound,
+    /// Whether it says anything about what texts hold.
+    reads_texts: bool,
+}
+
+/// What only looks at a text's kind has none of these.
+const READ_TEXTS: [&str; 9] = [
+    "pattern",
+    "minLength",
+    "maxLength",
+    "format",
+    "enum",
+    "const",
+    "uniqueItems",
+    "contentEncoding",
+    "contentMediaType",
+];
+
+/// Whether a word stands anywhere as a key, also where it only names a property: then more is read than need be.
+fn has_key(schema: &Value, is_meant: &impl Fn(&str) -> bool) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(key, it)| is_meant(key) || has_key(it, is_meant)),
+        Value::Array(items) => items.iter().any(|it| has_key(it, is_meant)),
+        _ => false,
+    }
 }
 
 impl Validator {
@@ -31,7 +56,13 @@ impl Validator {
             options = options.with_draft(Draft::Draft202012);
         }
         let compiled = options.build(schema).map_err(|error| error.to_string())?;
-        Ok(Self { compiled, bound })
+        let reads_texts = has_key(schema, &|it| READ_TEXTS.contains(&it));
+        Ok(Self { compiled, bound, reads_texts })
+    }
+
+    /// The same for arguments as they were sent. Long texts are read only where the schema does.
+    pub fn check_raw(&self, args: &Raw) -> Result<(), String> {
+        self.check(&if self.reads_texts { args.to_value() } else { args.to_outline() })
     }
 
     /// `<pointer> <problem>` of the first problem. Never repeats a value: arguments may hold secrets. Arguments

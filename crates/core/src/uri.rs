@@ -2,6 +2,8 @@
 //!
 //! `toolgrove://<slug>/<original>`, except that `ui://x` becomes `ui://<slug>+x`, which clients know by its scheme.
 
+use std::sync::LazyLock;
+
 use memchr::memmem;
 use toolgrove_wire::{Edit, Raw};
 
@@ -52,7 +54,8 @@ pub fn wrap_tool(slug: &str, tool: &Raw) -> Raw {
 
 /// A result whose addresses are wrapped: content of a tool, messages of a prompt, contents of a resource.
 pub fn wrap_result(slug: &str, result: &Raw) -> Raw {
-    if memmem::find(result.bytes(), b"\"uri\"").is_none() {
+    static ADDRESS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"\"uri\""));
+    if ADDRESS.find(result.bytes()).is_none() {
         return result.clone();
     }
     let mut edit = Edit::of(result);

@@ -204,17 +204,23 @@ pub(crate) async fn let_in<F: Future<Output = Response>>(
     answer: impl FnOnce(Pass, Request<Body>) -> F,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let asking = Asking::of(&parts);
     let pass = match app.admit(&parts).await {
         Ok(pass) => pass,
-        Err(error) => return app.refused(error, &asking),
+        Err(error) => return app.refused(error, &Asking::of(&parts)),
     };
-    let ended = pass.ended.clone();
-    tokio::select! {
-        biased;
-        () = ended.cancelled() => app.refused(Error::AuthMissing, &asking),
-        response = answer(pass, Request::from_parts(parts, body)) => until(response, ended.clone()),
-    }
+    let Some(ended) = pass.ended.clone() else {
+        return answer(pass, Request::from_parts(parts, body)).await;
+    };
+    let asking = Asking::of(&parts);
+    // Apart from the path of those whom nobody can turn out.
+    Box::pin(async {
+        tokio::select! {
+            biased;
+            () = ended.cancelled() => app.refused(Error::AuthMissing, &asking),
+            response = answer(pass, Request::from_parts(parts, body)) => until(response, ended.clone()),
+        }
+    })
+    .await
 }
 
 /// A stream ends with the right to hear it.

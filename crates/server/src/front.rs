@@ -81,7 +81,7 @@ impl Front {
             if let Arrival::Network(peer) = arrival {
                 request.extensions_mut().insert(ConnectInfo(peer));
             }
-            self.doors.call(request).await.into_response()
+            Box::pin(self.doors.call(request)).await.into_response()
         };
         if !is_news {
             return response;

@@ -3,13 +3,13 @@
 //! Which era a message is of is told by the message alone, never by the connection it came over.
 
 pub mod answer;
+mod answering;
 mod asks;
 #[cfg(test)]
 mod bed;
 pub mod conversation;
 #[cfg(test)]
 mod leaks;
-mod leash;
 pub mod legacy;
 pub mod lines;
 pub mod modern;
@@ -46,6 +46,11 @@ use crate::problem::Refusal;
 /// The levels of `notifications/message`, most verbose first.
 pub const LOG_LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// A level, if it is one.
+fn log_level(word: &str) -> Option<&'static str> {
+    LOG_LEVELS.into_iter().find(|it| *it == word)
+}
 
 /// `/mcp`: every tool under its public name, in the form that `?names=double|single` chooses.
 pub async fn all(
@@ -123,18 +128,28 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
         }
     };
     let streams = streams(headers);
-    let params = body.get("params");
-    let is_modern = modern_header || RequestMeta::read(params.as_ref()).version.is_some();
+    let message = Message::read(&body);
+    let meta = match &message {
+        Ok(Message::Request { params, .. } | Message::Notification { params, .. }) => {
+            RequestMeta::read(params.as_ref())
+        }
+        Ok(Message::Response { .. }) => RequestMeta::default(),
+        Err(_) => RequestMeta::read(body.get("params").as_ref()),
+    };
+    let is_modern = modern_header || meta.version.is_some();
     if !is_modern {
-        return Box::pin(legacy::respond(&app, caller, view, headers, streams, body)).await;
+        let answered = legacy::respond(&app, caller, view, headers, streams, (body, message, meta));
+        return Box::pin(answered).await;
     }
-    match Message::read(&body) {
+    match message {
         Err(problem) => {
             let failure = Failure { rpc: problem.rpc(), status: 400 };
             refuse(envelope::id_of(&body).as_ref(), ClientEra::Modern, &failure)
         }
         Ok(Message::Request { id, method, params }) => {
-            modern::respond(&app, caller, view, headers, streams, (id, method, params)).await
+            let request = (id, method, params, meta);
+            let answered = modern::respond(&app, caller, view, headers, streams, request);
+            Box::pin(answered).await
         }
         Ok(Message::Notification { .. }) => StatusCode::ACCEPTED.into_response(),
         Ok(Message::Response { .. }) => {

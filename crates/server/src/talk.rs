@@ -3,6 +3,7 @@
 
 mod xml;
 
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 
 use futures::future::join_all;
@@ -14,7 +15,7 @@ use toolgrove_core::bud::{Preset, ToolChoice};
 use toolgrove_core::builtin;
 use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
 use toolgrove_core::config::{self, Calls, ProviderKind};
-use toolgrove_core::event::{Event, Events, Progress};
+use toolgrove_core::event::{Along, Event, Events, Next, Progress};
 use toolgrove_core::instance::{Instance, Switch};
 use toolgrove_core::offer::Tool;
 use toolgrove_core::text::view;
@@ -212,16 +213,15 @@ impl App {
             Err(error) => Err(error),
             Ok(_) if !is_given => Err(Error::UnknownTool { tool: name }),
             Ok(arguments) => {
-                let (events, mut heard) = Events::channel(Progress::Wanted);
-                let running = self.hub.call(on.call(self, call, &name, arguments), events);
-                tokio::pin!(running);
+                let (events, heard) = Events::channel(Progress::Wanted);
+                let running = pin!(self.hub.call(on.call(self, call, &name, arguments), events));
+                let mut running = Along::new(running, heard);
                 loop {
-                    tokio::select! {
-                        biased;
-                        Some(event) = heard.recv() => {
+                    match running.next().await {
+                        Next::Event(event) => {
                             let _ = hear.send(Heard::Event { use_id: use_id.clone(), event });
                         }
-                        result = &mut running => break result,
+                        Next::End(result) => break result,
                     }
                 }
             }

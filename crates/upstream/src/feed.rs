@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use toolgrove_core::Error;
 use toolgrove_core::call::Subject;
 use toolgrove_core::event::{ListKind, News};
-use toolgrove_wire::modern::{KEY_SUBSCRIPTION, without_hop_keys};
+use toolgrove_wire::modern::{KEY_SUBSCRIPTION, RequestMeta, without_hop_keys};
 use toolgrove_wire::{Abilities, Raw};
 
 use crate::context::Context;
@@ -168,7 +168,8 @@ pub(crate) fn report(context: &Context, method: &str, params: Option<&Raw>) {
         }
         "notifications/tasks" => {
             if let Some((params, id)) = params.and_then(|it| Some((it, it.get_text("taskId")?))) {
-                context.report(News::TaskChanged { id, params: without_hop_keys(params) });
+                let params = without_hop_keys(params, &RequestMeta::read(Some(params)));
+                context.report(News::TaskChanged { id, params });
             }
         }
         _ => {}

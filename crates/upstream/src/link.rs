@@ -190,16 +190,16 @@ impl Link {
 
     /// Sends a caller's request.
     pub(crate) async fn call(&self, outgoing: &Outgoing, events: &Events) -> Result<Raw, Failure> {
-        if let Some(level) = outgoing.log_level.as_deref().filter(|it| self.wants_level(it)) {
+        if let Some(level) = outgoing.log_level.filter(|it| self.wants_level(it)) {
             Box::pin(self.set_level(level)).await;
         }
-        let watcher = Watcher::new(events, outgoing.log_level.as_deref());
+        let watcher = Watcher::new(events, outgoing.log_level);
         let _in_flight = self.desk().enter(&watcher);
         let ask = Ask {
             method: outgoing.method.as_str(),
             params: &outgoing.params,
             events,
-            log_level: outgoing.log_level.as_deref(),
+            log_level: outgoing.log_level,
             abilities: outgoing.abilities,
             headers: &outgoing.headers,
             watcher: Some(&watcher),
@@ -257,7 +257,7 @@ impl Link {
 
     async fn ask(&self, ask: &Ask<'_>) -> Result<Raw, Failure> {
         let answer = match &self.kind {
-            Kind::Http(http) => http.ask(ask).await,
+            Kind::Http(http) => Box::pin(http.ask(ask)).await,
             Kind::Stdio(stdio) => stdio.lines.mux.ask(&self.session.speech, ask).await,
             Kind::Unix(socket) => socket.lines.mux.ask(&self.session.speech, ask).await,
             Kind::Sse(sse) => Box::pin(sse.mux.ask(&self.session.speech, ask)).await,

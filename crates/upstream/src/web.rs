@@ -5,10 +5,12 @@ mod connect;
 mod dial;
 mod download;
 pub(crate) mod fetch;
+mod line;
 
 pub(crate) use answer::{EventStream, Kind, collect, collect_text, kind, refused};
 pub(crate) use connect::NOT_PUBLIC;
-pub(crate) use dial::{Carrier, Dial, cause, refused_host};
+pub(crate) use dial::{Dial, cause, refused_host};
+pub(crate) use line::{Inflow, Lines, Unanswered};
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +19,6 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, Response, Uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use toolgrove_core::instance::{HttpReach, UnixFraming, UnixReach};
 use toolgrove_core::{Error, Secret};
 use url::Url;
@@ -45,7 +46,9 @@ const REDIRECTS: usize = 3;
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     context: Arc<Context>,
-    carrier: Carrier,
+    lines: Arc<Lines>,
+    /// A socket is on no host.
+    is_socket: bool,
     /// Without the person's parameters, so that it may be spoken of.
     url: Url,
     uri: Uri,
@@ -64,8 +67,8 @@ impl Endpoint {
     pub(crate) fn of(context: &Arc<Context>, reach: &HttpReach) -> Result<Self, Error> {
         let mut url = reach.url.clone();
         url.set_fragment(None);
-        let carrier = context.dial.carrier(&url).map_err(|cause| context.unreachable(cause))?;
-        let endpoint = Self::new(context, carrier, url, &reach.headers, &reach.query)?;
+        let lines = context.dial.lines(&url).map_err(|cause| context.unreachable(cause))?;
+        let endpoint = Self::new(context, lines, url, &reach.headers, &reach.query)?;
         endpoint.check_host(&endpoint.url)?;
         Ok(endpoint)
     }
@@ -79,12 +82,13 @@ impl Endpoint {
         let url = Url::parse("http://localhost").and_then(|it| it.join(path));
         let url =
             url.map_err(|it| Error::ServerConfig(format!("`{path}` is not a path on a socket: {it}")))?;
-        Self::new(context, Carrier::unix(reach.path.clone()), url, &reach.headers, &[])
+        let lines = dial::socket(reach.path.clone());
+        Ok(Self { is_socket: true, ..Self::new(context, lines, url, &reach.headers, &[])? })
     }
 
     fn new(
         context: &Arc<Context>,
-        carrier: Carrier,
+        lines: Arc<Lines>,
         url: Url,
         own: &[(String, Secret)],
         query: &[(String, Secret)],
@@ -106,7 +110,8 @@ impl Endpoint {
             }
         }
         let uri = uri(&url, query)?;
-        Ok(Self { context: context.clone(), carrier, url, uri, headers, query: query.into() })
+        let (context, query) = (context.clone(), query.into());
+        Ok(Self { context, lines, is_socket: false, url, uri, headers, query })
     }
 
     /// Another URL of the same server, as the server names it.
@@ -122,12 +127,12 @@ impl Endpoint {
         Ok(Self { url, uri, ..self.clone() })
     }
 
-    /// Whether the workspace lets its servers be there. A socket is nowhere.
+    /// Whether the workspace lets its servers be there.
     fn check_host(&self, url: &Url) -> Result<(), Error> {
-        match self.carrier {
-            Carrier::Unix(_) => Ok(()),
-            _ => self.context.instance.hosts.check(url.host_str().unwrap_or_default()),
+        if self.is_socket {
+            return Ok(());
         }
+        self.context.instance.hosts.check(url.host_str().unwrap_or_default())
     }
 
     /// The headers of every request of a link, to be cloned for each.
@@ -144,7 +149,7 @@ impl Endpoint {
         method: Method,
         head: &Head<'_>,
         body: Bytes,
-    ) -> Result<Response<Incoming>, Failure> {
+    ) -> Result<Response<Inflow>, Failure> {
         let (instance, fetch) = (&self.context.instance, &self.context.fetch);
         let Some(tokens) = &self.context.options.tokens else {
             return self.send_as(None, &method, head, body).await;
@@ -173,7 +178,7 @@ impl Endpoint {
         method: &Method,
         head: &Head<'_>,
         body: Bytes,
-    ) -> Result<Response<Incoming>, Failure> {
+    ) -> Result<Response<Inflow>, Failure> {
         let token = token.map(bearer).transpose()?;
         let sent = Sent { method, head, token, body };
         let response = self.send_to(self.uri.clone(), &sent).await?;
@@ -185,9 +190,9 @@ impl Endpoint {
 
     async fn follow(
         &self,
-        mut response: Response<Incoming>,
+        mut response: Response<Inflow>,
         sent: &Sent<'_>,
-    ) -> Result<Response<Incoming>, Failure> {
+    ) -> Result<Response<Inflow>, Failure> {
         let mut url = self.url.clone();
         for _ in 0..REDIRECTS {
             let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
@@ -208,7 +213,7 @@ impl Endpoint {
         Err(self.context.unreachable("it redirects in circles").into())
     }
 
-    async fn send_to(&self, uri: Uri, sent: &Sent<'_>) -> Result<Response<Incoming>, Failure> {
+    async fn send_to(&self, uri: Uri, sent: &Sent<'_>) -> Result<Response<Inflow>, Failure> {
         let mut request = Request::new(Full::new(sent.body.clone()));
         *request.uri_mut() = uri;
         *request.method_mut() = sent.method.clone();
@@ -219,14 +224,16 @@ impl Endpoint {
         if let Some(token) = &sent.token {
             request.headers_mut().insert(AUTHORIZATION, token.clone());
         }
-        self.carrier.send(request).await.map_err(|error| {
+        self.lines.send(request).await.map_err(|error| {
             if let Some(host) = refused_host(&error) {
                 return Failure::Final(Error::PrivateAddress { host });
             }
-            let never_sent = error.is_connect();
-            let error = self.context.unreachable(cause(&error));
-            // Without a connection nothing was sent, and another try would fail the same way.
-            if never_sent { Failure::Final(error) } else { Failure::Lost(error) }
+            let unreachable = self.context.unreachable(cause(&error));
+            match error {
+                // Without a connection nothing was sent, and another try would fail the same way.
+                Unanswered::Connect(_) => Failure::Final(unreachable),
+                Unanswered::Lost(_) => Failure::Lost(unreachable),
+            }
         })
     }
 }

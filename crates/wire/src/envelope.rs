@@ -128,13 +128,13 @@ impl Message {
         let (mut version, mut id, mut method, mut params, mut result, mut error) =
             (None, None, None, None, None, None);
         for member in raw.members() {
-            match &*member.key() {
-                "jsonrpc" => version = Some(member.value()),
-                "id" => id = Some(member.value()),
-                "method" => method = Some(member.value()),
-                "params" => params = Some(member.value()),
-                "result" => result = Some(member.value()),
-                "error" => error = Some(member.value()),
+            match &*member.name() {
+                b"jsonrpc" => version = Some(member.value()),
+                b"id" => id = Some(member.value()),
+                b"method" => method = Some(member.value()),
+                b"params" => params = Some(member.value()),
+                b"result" => result = Some(member.value()),
+                b"error" => error = Some(member.value()),
                 _ => {}
             }
         }

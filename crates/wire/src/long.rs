@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-/// A value of fewer bytes is walked through quickly enough.
+/// What is put into a text and has fewer bytes is walked through quickly enough.
 pub(crate) const LONG: usize = 512;
+/// While a text is checked all values of so many bytes are noted: it is looked through more than once.
+pub(crate) const NOTED: usize = 64;
 
 /// Start and end of a long value.
 pub(crate) type Span = (usize, usize);
@@ -30,7 +32,7 @@ impl Long {
     /// The same for a part of the text.
     pub(crate) fn cut(&self, start: usize, end: usize) -> Self {
         match &self.spans {
-            Some(spans) if end - start >= LONG => {
+            Some(spans) if end - start >= NOTED => {
                 Self { spans: Some(spans.clone()), base: self.base + start }
             }
             _ => Self::default(),

@@ -3,8 +3,10 @@
 //! A request carries its era, client and wishes in `params._meta`; a result says in `resultType` what it is.
 //! The keys of [`HOP_KEYS`] belong to one hop: a door takes them off, a link puts its own on.
 
+use bytes::{BufMut, BytesMut};
 use serde_json::json;
 
+use crate::raw::put_string;
 use crate::{Edit, Raw};
 
 /// The revision this module speaks. Dates compare as text: everything from here on is modern.
@@ -58,6 +60,8 @@ pub struct RequestMeta {
     pub depth: u8,
     /// Whether any key has to be taken off before the request travels on.
     pub has_hop_keys: bool,
+    /// Whether any key travels on.
+    pub has_other_keys: bool,
 }
 
 impl RequestMeta {
@@ -67,7 +71,11 @@ impl RequestMeta {
         for member in raw.members() {
             let value = member.value();
             let key = member.key();
-            meta.has_hop_keys |= HOP_KEYS.contains(&&*key);
+            if HOP_KEYS.contains(&&*key) {
+                meta.has_hop_keys = true;
+            } else {
+                meta.has_other_keys = true;
+            }
             match &*key {
                 KEY_VERSION => meta.version = Some(value.text().map_or_else(String::new, Into::into)),
                 KEY_CAPABILITIES => meta.capabilities = Some(value),
@@ -86,11 +94,14 @@ impl RequestMeta {
 }
 
 /// Takes the keys of the hop it came over off a request's parameters. An emptied `_meta` goes too.
-pub fn without_hop_keys(params: &Raw) -> Raw {
-    let Some(meta) = params.get("_meta") else { return params.clone() };
-    if meta.is_object() && meta.members().all(|it| HOP_KEYS.contains(&&*it.key())) {
+pub fn without_hop_keys(params: &Raw, read: &RequestMeta) -> Raw {
+    if !read.has_hop_keys {
+        return params.clone();
+    }
+    if !read.has_other_keys {
         return Edit::of(params).remove("_meta").done();
     }
+    let Some(meta) = params.get("_meta") else { return params.clone() };
     let kept = HOP_KEYS.iter().fold(Edit::of(&meta), |edit, key| edit.remove(key)).done();
     if kept.members().next().is_none() {
         Edit::of(params).remove("_meta").done()
@@ -130,8 +141,8 @@ impl ResultHead {
     pub fn read(result: &Raw) -> Self {
         let mut head = Self::default();
         for member in result.members() {
-            match &*member.key() {
-                "resultType" => {
+            match &*member.name() {
+                b"resultType" => {
                     head.kind = match member.value().text().as_deref() {
                         Some("complete") => ResultKind::Complete,
                         Some("input_required") => ResultKind::InputRequired,
@@ -139,7 +150,7 @@ impl ResultHead {
                         other => ResultKind::Other(other.unwrap_or_default().to_owned()),
                     };
                 }
-                "isError" => head.is_error = member.value().bool() == Some(true),
+                b"isError" => head.is_error = member.value().bool() == Some(true),
                 _ => {}
             }
         }
@@ -171,9 +182,33 @@ pub fn complete(result: &Raw, server: &Raw, cache: Option<CacheHint>) -> Raw {
 
 /// The same for a result that came from behind: it also says from which instance, and what its server said of itself.
 pub fn complete_from(slug: &str, result: &Raw, server: &Raw, cache: Option<CacheHint>) -> Raw {
-    let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
-    let origin = origin(slug, &meta);
-    let meta = Edit::of(&meta).set(KEY_ORIGIN, origin).set(KEY_SERVER, server.clone()).done();
+    let said = result.get("_meta");
+    let mut meta = BytesMut::with_capacity(
+        said.as_ref().map_or(0, |it| it.bytes().len()) + slug.len() + server.bytes().len() + 128,
+    );
+    let mut theirs = None;
+    meta.put_u8(b'{');
+    for member in said.iter().flat_map(Raw::members) {
+        if member.is(KEY_SERVER) {
+            theirs = Some(member.value());
+        } else if !member.is(KEY_ORIGIN) {
+            member.put(&mut meta);
+            meta.put_u8(b',');
+        }
+    }
+    put_string(&mut meta, KEY_ORIGIN);
+    meta.put_slice(b":{\"instance\":");
+    put_string(&mut meta, slug);
+    if let Some(theirs) = theirs {
+        meta.put_slice(b",\"serverInfo\":");
+        meta.put_slice(theirs.bytes());
+    }
+    meta.put_slice(b"},");
+    put_string(&mut meta, KEY_SERVER);
+    meta.put_u8(b':');
+    meta.put_slice(server.bytes());
+    meta.put_u8(b'}');
+    let meta = Raw::trusted(meta.freeze());
     hinted(Edit::of(result).set("_meta", meta).set("resultType", Raw::complete()), cache)
 }
 
@@ -213,9 +248,10 @@ mod tests {
             r#"{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,"my/key":[1]}}"#,
         );
         assert!(RequestMeta::read(Some(&params)).has_hop_keys);
-        assert_eq!(without_hop_keys(&params), raw(r#"{"name":"x","_meta":{"my/key":[1]}}"#));
+        let without = |it: &Raw| without_hop_keys(it, &RequestMeta::read(Some(it)));
+        assert_eq!(without(&params), raw(r#"{"name":"x","_meta":{"my/key":[1]}}"#));
         let only_hop = raw(r#"{"name":"x","_meta":{"progressToken":1}}"#);
-        assert_eq!(without_hop_keys(&only_hop), raw(r#"{"name":"x"}"#));
+        assert_eq!(without(&only_hop), raw(r#"{"name":"x"}"#));
     }
 
     #[test]
@@ -223,6 +259,26 @@ mod tests {
         assert_eq!(ResultHead::read(&raw("{}")), ResultHead::default());
         let head = ResultHead::read(&raw(r#"{"content":[],"isError":true,"resultType":"input_required"}"#));
         assert_eq!(head, ResultHead { kind: ResultKind::InputRequired, is_error: true });
+    }
+
+    #[test]
+    fn a_result_from_behind_says_from_where() {
+        let server = raw(r#"{"name":"t","version":"1"}"#);
+        let check = |before, after: &str| {
+            assert_eq!(complete_from("s", &raw(before), &server, None).as_str(), after);
+        };
+        check(
+            r#"{"x":1}"#,
+            r#"{"x":1,"_meta":{"dev.toolgrove/origin":{"instance":"s"},"io.modelcontextprotocol/serverInfo":{"name":"t","version":"1"}},"resultType":"complete"}"#,
+        );
+        check(
+            r#"{"_meta":{"a" : 1,"io.modelcontextprotocol/serverInfo":{"name":"u"},"dev.toolgrove/origin":0,"b":[]},"resultType":"complete"}"#,
+            r#"{"_meta":{"a" : 1,"b":[],"dev.toolgrove/origin":{"instance":"s","serverInfo":{"name":"u"}},"io.modelcontextprotocol/serverInfo":{"name":"t","version":"1"}},"resultType":"complete"}"#,
+        );
+        check(
+            r#"{"_meta":7}"#,
+            r#"{"_meta":{"dev.toolgrove/origin":{"instance":"s"},"io.modelcontextprotocol/serverInfo":{"name":"t","version":"1"}},"resultType":"complete"}"#,
+        );
     }
 
     #[test]

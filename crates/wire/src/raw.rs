@@ -36,6 +36,9 @@ impl Raw {
         let long = Long::new(scan::measure(&bytes)?);
         let start = skip_white(&bytes, 0);
         let end = bytes.len() - bytes.iter().rev().take_while(|it| it.is_ascii_whitespace()).count();
+        if (start, end) == (0, bytes.len()) {
+            return Ok(Self(bytes, long));
+        }
         Ok(Self(bytes.slice(start..end), long.cut(start, end)))
     }
 
@@ -176,6 +179,19 @@ impl Raw {
         self.read().unwrap_or_else(|_| self.to_near_value())
     }
 
+    /// The same with long texts left empty: for checks that look at what is there and not at what it says.
+    pub fn to_outline(&self) -> serde_json::Value {
+        if self.0.len() < LONG {
+            return self.to_value();
+        }
+        match self.0.first() {
+            Some(b'{') => self.members().map(|it| (it.key().into_owned(), it.value().to_outline())).collect(),
+            Some(b'[') => self.items().map(|it| it.to_outline()).collect(),
+            Some(b'"') => serde_json::Value::String(String::new()),
+            _ => self.to_value(),
+        }
+    }
+
     fn to_near_value(&self) -> serde_json::Value {
         use serde_json::Value;
         match self.0.first() {
@@ -194,7 +210,7 @@ impl Raw {
 
     /// The value of one member of an object.
     pub fn get(&self, key: &str) -> Option<Raw> {
-        self.members().find(|it| it.key() == key).map(|it| it.value())
+        self.members().find(|it| it.is(key)).map(|it| it.value())
     }
 
     /// The text of one string member.
@@ -272,13 +288,37 @@ pub struct Member<'a> {
 impl<'a> Member<'a> {
     pub fn key(&self) -> Cow<'a, str> {
         // Only the key is looked at: its object may be a megabyte long.
-        let inner = &self.object.0[self.key_start + 1..self.key_end - 1];
-        let inner = std::str::from_utf8(inner).expect("checked JSON is UTF-8");
+        let inner = std::str::from_utf8(self.spelt()).expect("checked JSON is UTF-8");
         if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
             return Cow::Borrowed(inner);
         }
         let quoted = &self.object.0[self.key_start..self.key_end];
         serde_json::from_slice::<String>(quoted).map_or(Cow::Borrowed(inner), Cow::Owned)
+    }
+
+    /// The same where it only has to be told from others.
+    pub fn name(&self) -> Cow<'a, [u8]> {
+        let spelt = self.spelt();
+        if spelt.contains(&b'\\') {
+            return Cow::Owned(self.key().into_owned().into_bytes());
+        }
+        Cow::Borrowed(spelt)
+    }
+
+    /// Whether this is its key, however it is spelt.
+    pub fn is(&self, key: &str) -> bool {
+        let spelt = self.spelt();
+        // Escapes only ever make it longer.
+        spelt == key.as_bytes() || (spelt.len() > key.len() && spelt.contains(&b'\\') && self.key() == key)
+    }
+
+    /// Writes it as it was sent.
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        out.put_slice(&self.object.0[self.key_start..self.value_end]);
+    }
+
+    fn spelt(&self) -> &'a [u8] {
+        &self.object.0[self.key_start + 1..self.key_end - 1]
     }
 
     pub fn value(&self) -> Raw {
@@ -390,6 +430,14 @@ mod tests {
     fn a_view_comes_close_to_what_it_cannot_hold() {
         let value = raw("{\"a\":[1e400,-1e400,7],\"b\":\"\\ud800\"}").to_value();
         assert_eq!(value, serde_json::json!({ "a": [f64::MAX, f64::MIN, 7], "b": "\u{fffd}" }));
+    }
+
+    #[test]
+    fn an_outline_has_all_but_the_long_texts() {
+        let long = "x".repeat(LONG);
+        let text = format!("{{\"a\":\"{long}\",\"b\":[1,\"{long}\",\"short\"],\"c\":null}}");
+        let outline = Raw::parse(text).expect("valid").to_outline();
+        assert_eq!(outline, serde_json::json!({ "a": "", "b": [1, "", "short"], "c": null }));
     }
 
     #[test]

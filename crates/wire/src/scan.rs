@@ -9,13 +9,17 @@ use std::collections::HashSet;
 
 use memchr::{memchr2, memchr3};
 
-use crate::long::{LONG, Span};
+use crate::long::{NOTED, Span};
 
 /// How deep arrays and objects may nest. The same bound serde_json has, so every later reader agrees.
 pub const MAX_DEPTH: usize = 127;
 
 /// Up to this many keys are compared one by one; larger objects get a hash set.
 const FEW_KEYS: usize = 12;
+
+/// So many bytes are looked at one by one, and so many together.
+const NEAR: usize = 16;
+const TOGETHER: usize = 32;
 
 /// Why a text is not JSON we accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +42,8 @@ pub fn check(bytes: &[u8]) -> Result<(), Malformed> {
 /// The same, and where its long values are.
 pub(crate) fn measure(bytes: &[u8]) -> Result<Vec<Span>, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|it| Malformed::Utf8 { at: it.valid_up_to() })?;
-    let mut checker = Checker { bytes: text.as_bytes(), at: 0, keys: Vec::new(), long: Vec::new() };
+    let (keys, long) = (Vec::with_capacity(FEW_KEYS), Vec::with_capacity(FEW_KEYS));
+    let mut checker = Checker { bytes: text.as_bytes(), at: 0, keys, long };
     checker.white();
     checker.value(0)?;
     checker.white();
@@ -78,7 +83,7 @@ impl<'a> Checker<'a> {
     fn value(&mut self, depth: usize) -> Result<(), Malformed> {
         let start = self.at;
         self.step(depth)?;
-        if self.at - start >= LONG {
+        if self.at - start >= NOTED {
             self.long.push((start, self.at));
         }
         Ok(())
@@ -174,22 +179,15 @@ impl<'a> Checker<'a> {
         self.eat(b'"')?;
         let start = self.at;
         loop {
-            let rest = &self.bytes[self.at..];
-            let Some(stop) = memchr2(b'"', b'\\', rest) else {
-                self.at = self.bytes.len();
-                return Err(self.syntax());
-            };
-            // Looked at without stopping, many bytes are looked at together.
-            if rest[..stop].iter().fold(0xff, |least: u8, it| least.min(*it)) < 0x20 {
-                self.at += rest.iter().position(|it| *it < 0x20).unwrap_or_default();
-                return Err(self.syntax());
+            self.at += plain_end(&self.bytes[self.at..]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(&self.bytes[start..self.at - 1]);
+                }
+                Some(b'\\') => self.escape()?,
+                _ => return Err(self.syntax()),
             }
-            self.at += stop;
-            if self.bytes[self.at] == b'"' {
-                self.at += 1;
-                return Ok(&self.bytes[start..self.at - 1]);
-            }
-            self.escape()?;
         }
     }
 
@@ -272,7 +270,7 @@ pub(crate) fn skip_white(bytes: &[u8], mut at: usize) -> usize {
 /// The end of the string that starts at `at`. Only for checked text.
 pub(crate) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
     at += 1;
-    while let Some(stop) = bytes.get(at..).and_then(|it| memchr2(b'"', b'\\', it)) {
+    while let Some(stop) = bytes.get(at..).and_then(find_stop) {
         at += stop;
         if bytes[at] == b'"' {
             return at + 1;
@@ -280,6 +278,34 @@ pub(crate) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
         at += 2;
     }
     bytes.len()
+}
+
+/// The next quote or backslash. Most texts are short: to look at a few bytes is quicker than to begin a search.
+fn find_stop(bytes: &[u8]) -> Option<usize> {
+    let near = bytes.len().min(NEAR);
+    let found = bytes[..near].iter().position(|it| matches!(it, b'"' | b'\\'));
+    found.or_else(|| memchr2(b'"', b'\\', &bytes[near..]).map(|it| near + it))
+}
+
+/// What plain text does not hold: a quote, a backslash or a control character.
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Where plain text ends.
+fn plain_end(bytes: &[u8]) -> usize {
+    let near = bytes.len().min(NEAR);
+    if let Some(end) = bytes[..near].iter().position(|it| is_special(*it)) {
+        return end;
+    }
+    let mut at = near;
+    // Looked at together, many bytes cost what a few do.
+    while let Some(many) = bytes.get(at..at + TOGETHER)
+        && many.iter().fold(0, |found, it| found | u8::from(is_special(*it))) == 0
+    {
+        at += TOGETHER;
+    }
+    at + bytes[at..].iter().position(|it| is_special(*it)).unwrap_or(bytes.len() - at)
 }
 
 /// The end of the value that starts at `at`. Only for checked text.

@@ -9,33 +9,43 @@ use crate::raw::{put_string, put_value};
 #[derive(Debug)]
 pub struct Edit<'a> {
     object: &'a Raw,
-    changes: Vec<(&'a str, Option<Raw>)>,
+    changes: Vec<Change<'a>>,
+}
+
+#[derive(Debug)]
+struct Change<'a> {
+    key: &'a str,
+    /// None: the member is removed.
+    to: Option<Raw>,
+    is_made: bool,
 }
 
 impl<'a> Edit<'a> {
     pub fn of(object: &'a Raw) -> Self {
-        Self { object, changes: Vec::new() }
+        Self { object, changes: Vec::with_capacity(2) }
     }
 
     /// Gives a member this value: in its place if it is there, else at the end.
-    pub fn set(mut self, key: &'a str, value: Raw) -> Self {
-        self.changes.retain(|it| it.0 != key);
-        self.changes.push((key, Some(value)));
-        self
+    pub fn set(self, key: &'a str, value: Raw) -> Self {
+        self.change(key, Some(value))
     }
 
     pub fn set_text(self, key: &'a str, text: &str) -> Self {
         self.set(key, Raw::string(text))
     }
 
-    pub fn remove(mut self, key: &'a str) -> Self {
-        self.changes.retain(|it| it.0 != key);
-        self.changes.push((key, None));
+    pub fn remove(self, key: &'a str) -> Self {
+        self.change(key, None)
+    }
+
+    fn change(mut self, key: &'a str, to: Option<Raw>) -> Self {
+        self.changes.retain(|it| it.key != key);
+        self.changes.push(Change { key, to, is_made: false });
         self
     }
 
     /// The changed object. Anything that is no object becomes one.
-    pub fn done(self) -> Raw {
+    pub fn done(mut self) -> Raw {
         if self.changes.is_empty() && self.object.is_object() {
             return self.object.clone();
         }
@@ -43,20 +53,19 @@ impl<'a> Edit<'a> {
         let grown: usize = self
             .changes
             .iter()
-            .map(|(key, to)| key.len() + 4 + to.as_ref().map_or(0, |it| it.bytes().len()))
+            .map(|it| it.key.len() + 4 + it.to.as_ref().map_or(0, |it| it.bytes().len()))
             .sum();
         let mut out = BytesMut::with_capacity(bytes.len() + grown);
         let mut long = Vec::new();
-        let mut used = vec![false; self.changes.len()];
         let mut empty = true;
         let mut last_end = None;
         for member in self.object.members() {
-            let key = member.key();
-            let change = self.changes.iter().position(|it| it.0 == key);
-            if let Some(index) = change {
-                used[index] = true;
-            }
-            if !matches!(change, Some(index) if self.changes[index].1.is_none()) {
+            let change = self.changes.iter_mut().find(|it| member.is(it.key));
+            let change = change.map(|it| {
+                it.is_made = true;
+                &it.to
+            });
+            if change.is_none_or(Option::is_some) {
                 // What stands before a member is the opening brace or the comma, with its white space.
                 out.put_slice(match last_end {
                     Some(end) if !empty => &bytes[end..member.key_start],
@@ -65,7 +74,7 @@ impl<'a> Edit<'a> {
                 });
                 empty = false;
                 out.put_slice(&bytes[member.key_start..member.value_start]);
-                if let Some(value) = change.and_then(|it| self.changes[it].1.as_ref()) {
+                if let Some(Some(value)) = change {
                     put_value(&mut out, value, &mut long);
                 } else {
                     let (start, end) = (member.value_start, member.value_end);
@@ -75,11 +84,11 @@ impl<'a> Edit<'a> {
             }
             last_end = Some(member.value_end);
         }
-        for ((key, value), _) in self.changes.iter().zip(&used).filter(|it| !it.1) {
-            let Some(value) = value else { continue };
+        for change in self.changes.iter().filter(|it| !it.is_made) {
+            let Some(value) = &change.to else { continue };
             out.put_u8(if empty { b'{' } else { b',' });
             empty = false;
-            put_string(&mut out, key);
+            put_string(&mut out, change.key);
             out.put_u8(b':');
             put_value(&mut out, value, &mut long);
         }

@@ -7,7 +7,11 @@ use super::*;
 #[track_caller]
 fn check(schema: Value, args: Value, expected: &str) {
     let verdict = match Validator::compile(&schema) {
-        Ok(validator) => validator.check(&args).err().unwrap_or_else(|| "fine".into()),
+        Ok(validator) => {
+            let verdict = validator.check(&args);
+            assert_eq!(validator.check_raw(&Raw::of(&args)), verdict, "{args} against {schema}");
+            verdict.err().unwrap_or_else(|| "fine".into())
+        }
         Err(_) => "no check".into(),
     };
     assert_eq!(verdict, expected, "{args} against {schema}");
@@ -32,6 +36,20 @@ fn the_first_problem_is_a_pointer_and_a_sentence() {
     check(weather.clone(), json!({"city": "Oslo", "days": 15}), "/days is greater than the maximum of 14");
     check(weather.clone(), json!({"city": "Oslo", "a/b": 1}), "/a~1b is not allowed");
     check(weather, json!("Oslo"), "/ must be of type object");
+}
+
+#[test]
+fn a_long_text_is_read_where_the_schema_wants_to_know_what_it_says() {
+    let (long, kind) = ("x".repeat(10_000), json!({"type": "string"}));
+    check(property(kind.clone()), json!({"x": long}), "fine");
+    check(property(json!({"type": "integer"})), json!({"x": long}), "/x must be of type integer");
+    check(property(json!({"maxLength": 5})), json!({"x": long}), "/x is longer than 5 characters");
+    check(property(json!({"pattern": "^y"})), json!({"x": long}), "/x does not match the pattern ^y");
+    let set = property(json!({"type": "array", "uniqueItems": true}));
+    check(set, json!({"x": [long.clone() + "1", long.clone() + "2"]}), "fine");
+    let nested = json!({"properties": {"a": {"properties": {"b": {"const": long}}}}});
+    check(nested.clone(), json!({"a": {"b": long}}), "fine");
+    check(property(json!({"anyOf": [kind, nested]})), json!({"x": long}), "fine");
 }
 
 #[test]

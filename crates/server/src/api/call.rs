@@ -11,9 +11,8 @@ use futures::stream::{self, StreamExt};
 use http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::sync::mpsc;
 use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
-use toolgrove_core::event::{Event, Events, Progress};
+use toolgrove_core::event::{Along, Event, Events, Heard, Next, Progress};
 use toolgrove_core::{Error, text::view};
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::{Abilities, Edit, Raw, sse};
@@ -77,30 +76,29 @@ pub async fn call(
 
 /// `event: progress`, then `event: done` or `event: error`.
 fn progress_stream(
-    heard: mpsc::UnboundedReceiver<Event>,
+    heard: Heard,
     running: impl Future<Output = Result<Raw, Error>> + Send + 'static,
 ) -> Response {
-    let state = (heard, Some(Box::pin(running)));
+    let running = Along::new(Box::pin(running), heard);
     event_stream(
-        stream::unfold(state, |(mut heard, running)| async move {
+        stream::unfold(Some(running), |running| async move {
             let mut running = running?;
-            tokio::select! {
-                biased;
-                Some(event) = heard.recv() => {
+            match running.next().await {
+                Next::Event(event) => {
                     let (name, params) = match event {
                         Event::Progress(params) => ("progress", params),
                         Event::Log(params) | Event::Elicited(params) => ("log", params),
                         // Nobody here can be asked: dropping a question declines it.
                         Event::Ask(ask) => ("log", ask.params),
                     };
-                    Some((sse::write(Some(name), None, params.bytes()), (heard, Some(running))))
+                    Some((sse::write(Some(name), None, params.bytes()), Some(running)))
                 }
-                result = &mut running => {
+                Next::End(result) => {
                     let (name, data) = match result {
                         Ok(result) => ("done", serde_json::to_vec(&answered(result))),
                         Err(error) => ("error", serde_json::to_vec(&error.problem())),
                     };
-                    Some((sse::write(Some(name), None, &data.unwrap_or_default()), (heard, None)))
+                    Some((sse::write(Some(name), None, &data.unwrap_or_default()), None))
                 }
             }
         })
@@ -126,7 +124,7 @@ pub async fn run(
         view: View::All,
         method: Method::CallTool,
         params: Edit::of(&params).set("arguments", arguments).done(),
-        chat: caller.chat().into(),
+        chat: caller.chat(),
         depth: 0,
         abilities: Abilities::NONE,
         asking: Asking::Live,

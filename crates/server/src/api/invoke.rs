@@ -12,11 +12,10 @@ use futures::future::FutureExt;
 use futures::stream::{self, StreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use toolgrove_core::Error;
 use toolgrove_core::call::{Caller, Door, Outcome, View};
-use toolgrove_core::event::{Event, Events, Progress};
+use toolgrove_core::event::{Along, Event, Events, Heard, Next, Progress};
 use toolgrove_core::instance::Transport;
 use toolgrove_core::offer::Offer;
 use toolgrove_store::{ChatRow, MessageRow};
@@ -102,7 +101,7 @@ async fn run(
         parent: None,
         depth: 0,
         door: Door::Api,
-        chat: chat.as_ref().map_or_else(|| caller.chat().into(), crate::chat::session),
+        chat: chat.as_ref().map_or_else(|| caller.chat(), crate::chat::session),
         abilities: Abilities::NONE,
     };
     let id = Uuid::now_v7();
@@ -137,14 +136,13 @@ async fn run(
         arguments: arguments.to_value(),
         speaks,
         said: String::new(),
-        heard,
         started,
     };
     let work = match early {
         Some(result) => futures::future::ready(result).left_future(),
         None => running.right_future(),
     };
-    Ok(event_stream(invoked.stream(work)))
+    Ok(event_stream(invoked.stream(heard, work)))
 }
 
 /// A call that is being told.
@@ -159,28 +157,29 @@ struct Invoked {
     /// Whether its progress is what it says.
     speaks: bool,
     said: String,
-    heard: mpsc::UnboundedReceiver<Event>,
     started: Instant,
 }
 
 impl Invoked {
     fn stream(
         self,
+        heard: Heard,
         work: impl Future<Output = Result<Outcome, Error>> + Send + Unpin + 'static,
     ) -> impl stream::Stream<Item = Bytes> + Send {
-        stream::unfold((self, Some(work)), |(mut this, work)| async move {
+        stream::unfold((self, Some(Along::new(work, heard))), |(mut this, work)| async move {
             let mut work = work?;
             loop {
-                let result = tokio::select! {
-                    biased;
-                    Some(event) = this.heard.recv() => match this.delta(&event) {
-                        Some(frame) => return Some((frame, (this, Some(work)))),
-                        None => continue,
-                    },
-                    result = &mut work => result,
-                };
-                let frame = this.end(result).await;
-                return Some((frame, (this, None)));
+                match work.next().await {
+                    Next::Event(event) => {
+                        if let Some(frame) = this.delta(&event) {
+                            return Some((frame, (this, Some(work))));
+                        }
+                    }
+                    Next::End(result) => {
+                        let frame = this.end(result).await;
+                        return Some((frame, (this, None)));
+                    }
+                }
             }
         })
         .boxed()

@@ -35,14 +35,27 @@ pub(crate) struct Pass {
     pub(crate) session: Option<Arc<Session>>,
     /// What it is good for, if not for everything: the token of a connected client.
     pub(crate) reach: Option<Arc<Reach>>,
-    /// Cancelled when the pass is no longer good. Whatever runs for it holds this.
-    pub(crate) ended: Arc<CancellationToken>,
+    /// Cancelled when the pass is no longer good. Whatever runs for it holds this. None: nobody can end it.
+    pub(crate) ended: Option<Arc<CancellationToken>>,
 }
 
 impl Pass {
     /// A pass that nobody can end: the hub's own key.
     pub(crate) fn lasting(caller: Arc<Caller>) -> Self {
-        Self { caller, session: None, reach: None, ended: Arc::default() }
+        Self { caller, session: None, reach: None, ended: None }
+    }
+}
+
+impl Pass {
+    /// Whether anything runs for it besides what remembers it.
+    fn runs(&self) -> bool {
+        self.ended.as_ref().is_some_and(|it| Arc::strong_count(it) > 1)
+    }
+
+    fn end(&self) {
+        if let Some(ended) = &self.ended {
+            ended.cancel();
+        }
     }
 }
 
@@ -86,10 +99,10 @@ impl Passes {
             return None;
         }
         // What runs for a pass may outlive it, and must still be ended when somebody says so.
-        held.retain(|_, it| now < it.over_at || Arc::strong_count(&it.pass.ended) > 1);
-        let (mut caller, mut ended) = (Arc::new(found.caller), Arc::default());
+        held.retain(|_, it| now < it.over_at || it.pass.runs());
+        let (mut caller, mut ended) = (Arc::new(found.caller), Some(Arc::default()));
         if let Some(known) = held.get(&hash) {
-            ended = known.pass.ended.clone();
+            ended.clone_from(&known.pass.ended);
             if known.pass.caller == caller {
                 // What hangs on the very same grants need not be made again.
                 caller = known.pass.caller.clone();
@@ -105,7 +118,7 @@ impl Passes {
     fn take_back(&self, hash: &Hash, now: i64) {
         let mut held = self.lock();
         if held.get(hash).is_some_and(|it| now < it.over_at) {
-            held.remove(hash).inspect(|it| it.pass.ended.cancel());
+            held.remove(hash).inspect(|it| it.pass.end());
         }
     }
 
@@ -116,7 +129,7 @@ impl Passes {
         held.retain(|_, it| {
             let ends = is_meant(&it.pass);
             if ends {
-                it.pass.ended.cancel();
+                it.pass.end();
             }
             !ends
         });

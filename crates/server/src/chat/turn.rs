@@ -1,6 +1,7 @@
 //! One turn from what a person said to the last word about it.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 use toolgrove_core::Error;
 use toolgrove_core::bud::{BudPreset, Preset, ToolChoice};
 use toolgrove_core::call::{Caller, Door, View};
-use toolgrove_core::event::{Event, Events, Progress, Question as Kind};
+use toolgrove_core::event::{Along, Event, Events, Next, Progress, Question as Kind};
 use toolgrove_core::instance::Transport;
 use toolgrove_core::offer::Offer;
 use toolgrove_core::text::command::Command;
@@ -264,21 +265,24 @@ impl Scene<'_> {
         self.began(None, tool, call, arguments.clone());
         let mut wanted = on.call(self.app, call, &method, Raw::of(&arguments));
         wanted.view = View::One { slug: offer.instance.slug.clone() };
-        let (events, mut heard) = Events::channel(Progress::Wanted);
+        let (events, heard) = Events::channel(Progress::Wanted);
         let (started, stop) = (Instant::now(), self.turn.stop.clone());
         let app = self.app.clone();
         self.speaks = matches!(offer.instance.transport, Transport::Bud(_));
-        let running = app.hub.call(wanted, events);
-        tokio::pin!(running);
+        let running = pin!(app.hub.call(wanted, events));
+        let mut running = Along::new(running, heard);
         let result = loop {
-            tokio::select! {
+            let next = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Err(Error::Cancelled),
-                Some(event) = heard.recv() => {
+                next = running.next() => next,
+            };
+            match next {
+                Next::Event(event) => {
                     self.spoke("", event);
                     self.turn.take_back();
                 }
-                result = &mut running => break result,
+                Next::End(result) => break result,
             }
         };
         let used = app.seen(on, call, result, started).await;

@@ -29,7 +29,7 @@ pub struct Client {
     pub door: Door,
     pub chat: Arc<str>,
     /// What a legacy client has set with `logging/setLevel`.
-    pub log_level: Option<String>,
+    pub log_level: Option<&'static str>,
     /// What it can be asked.
     pub abilities: Abilities,
     /// What it calls itself.
@@ -40,6 +40,9 @@ pub struct Client {
 pub fn client_name(info: &Raw) -> Option<Arc<str>> {
     const LONGEST: usize = 100;
     let name = info.get_text("title").or_else(|| info.get_text("name"))?;
+    if name.len() <= LONGEST && name.bytes().all(|it| it.is_ascii_graphic()) {
+        return (!name.is_empty()).then(|| name.into());
+    }
     let name: String = name.trim().chars().filter(|it| !it.is_control()).take(LONGEST).collect();
     (!name.is_empty()).then(|| name.into())
 }
@@ -174,8 +177,8 @@ async fn call_answer(
         (task_token, params) = (Some(token), opened);
     }
     let log_level = match &meta.log_level {
-        Some(level) => level.text().map(Into::into),
-        None => client.log_level.clone(),
+        Some(level) => level.text().and_then(|it| super::log_level(&it)),
+        None => client.log_level,
     };
     let call = Call {
         id: Uuid::now_v7(),
@@ -184,7 +187,7 @@ async fn call_answer(
         door: client.door,
         view: client.view.clone(),
         method,
-        params: if meta.has_hop_keys { modern::without_hop_keys(&params) } else { params },
+        params: modern::without_hop_keys(&params, meta),
         chat: meta.chat.as_deref().map_or_else(|| client.chat.clone(), Into::into),
         depth: meta.depth,
         abilities: client.abilities,

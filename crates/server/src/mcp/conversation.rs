@@ -151,7 +151,8 @@ impl Conversation {
             session::unlisted(&self.caller, self.view.clone(), Version::LATEST)
         });
         let client: Client = session.client(self.caller.clone(), self.door);
-        session.start(&self.app, client, id, method, params)
+        let meta = RequestMeta::read(params.as_ref());
+        session.start(&self.app, client, id, method, params, meta)
     }
 
     async fn take_batch(&self, body: &Raw) {

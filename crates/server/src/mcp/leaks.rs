@@ -159,7 +159,7 @@ async fn legacy_client(world: &World, servers: &mut Servers, round: usize, place
                 soon(until(|| server.cancelled.load(Ordering::SeqCst) > cancelled)).await;
             }
             let streams =
-                world.app.sessions.all().iter().find(|it| it.id == session).map(|it| it.replays.count());
+                world.app.sessions.all().iter().find(|it| *it.id == *session).map(|it| it.replays.count());
             assert_eq!(streams, Some(0));
         }
         // Leaves before it has heard anything.

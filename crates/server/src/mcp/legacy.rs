@@ -12,6 +12,7 @@ use serde_json::json;
 use toolgrove_core::call::{Caller, Door, View};
 use toolgrove_wire::envelope::{self, INVALID_PARAMS, INVALID_REQUEST, NotAMessage, UnknownId};
 use toolgrove_wire::legacy::Version;
+use toolgrove_wire::modern::RequestMeta;
 use toolgrove_wire::{Abilities, Edit, Id, Message, Raw};
 
 use super::answer::{Client, ClientEra, Failure, capabilities, client_name, instructions};
@@ -53,7 +54,7 @@ pub async fn respond(
     view: View,
     headers: &HeaderMap,
     streams: Streams,
-    body: Raw,
+    (body, message, meta): (Raw, Result<Message, NotAMessage>, RequestMeta),
 ) -> Response {
     let era = ClientEra::Legacy(Version::LATEST);
     if let Some(header) = headers.get("mcp-protocol-version")
@@ -82,7 +83,7 @@ pub async fn respond(
             _ => refuse(None, era, &Failure { rpc: NotAMessage::Batch.rpc(), status: 400 }),
         };
     }
-    match Message::read(&body) {
+    match message {
         Err(problem) => {
             let failure = Failure { rpc: problem.rpc(), status: 400 };
             refuse(envelope::id_of(&body).as_ref(), era, &failure)
@@ -100,7 +101,7 @@ pub async fn respond(
         Ok(Message::Request { id, method, params }) => {
             let session = session.unwrap_or_else(|| stateless(&caller, view, headers));
             let client = session.client(caller, Door::Legacy);
-            session.start(app, client, id, method, params).respond(streams).await
+            session.start(app, client, id, method, params, meta).respond(streams).await
         }
         Ok(Message::Notification { method, params }) => {
             if let Some(session) = session {
@@ -169,7 +170,8 @@ async fn batch(app: &Arc<App>, caller: &Arc<Caller>, session: &Arc<Session>, bod
             }
             Ok(Message::Request { id, method, params }) => {
                 let client = session.client(caller.clone(), Door::Legacy);
-                running.push(session.start(app, client, id, method, params));
+                let meta = RequestMeta::read(params.as_ref());
+                running.push(session.start(app, client, id, method, params, meta));
             }
             Ok(Message::Notification { method, params }) => session.notified(app, &method, params.as_ref()),
             Ok(Message::Response { id, result }) => session.answered(id.as_ref(), result),

@@ -8,13 +8,14 @@ use base64::prelude::BASE64_STANDARD;
 use futures::stream;
 use http::HeaderMap;
 use toolgrove_core::call::{Caller, Door, View};
-use toolgrove_core::event::{Events, Progress};
+use toolgrove_core::event::{Events, Heard, Progress};
 use toolgrove_core::header;
 use toolgrove_wire::envelope::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
 use toolgrove_wire::modern::{HEADER_MISMATCH, RequestMeta, UNSUPPORTED_VERSION, VERSION, with_meta};
 use toolgrove_wire::{Abilities, Edit, Id, Raw, RpcError, sse};
 
 use super::answer::{Client, ClientEra, Failure, answer, client_name};
+use super::answering::Answering;
 use super::notices::{Notices, Wanted};
 use super::park::{self, Binding, Go, Parking, Returned};
 use super::stream::{Asker, Running, Streams, event_stream, json, refuse};
@@ -38,7 +39,7 @@ const METHODS: [&str; 13] = [
 ];
 
 pub fn client(caller: Arc<Caller>, view: View, door: Door, meta: &RequestMeta) -> Client {
-    let chat = caller.chat().into();
+    let chat = caller.chat();
     let abilities = meta.capabilities.as_ref().map(Abilities::read).unwrap_or_default();
     let name = meta.client.as_ref().and_then(client_name);
     Client { caller, view, era: ClientEra::Modern, door, chat, log_level: None, abilities, name }
@@ -51,10 +52,12 @@ pub async fn respond(
     view: View,
     headers: &HeaderMap,
     streams: Streams,
-    (id, method, params): (Id, String, Option<Raw>),
+    (id, method, mut params, mut meta): (Id, String, Option<Raw>, RequestMeta),
 ) -> Response {
-    let params = with_trace(headers, params);
-    let meta = RequestMeta::read(params.as_ref());
+    if TRACE.iter().any(|it| headers.contains_key(*it)) {
+        params = with_trace(headers, params);
+        meta.has_other_keys = true;
+    }
     let client = client(caller, view, Door::Mcp, &meta);
     app.live.meet(client.caller.person, client.name.as_ref());
     let checked =
@@ -78,14 +81,13 @@ pub async fn respond(
     }
 }
 
+const TRACE: [&str; 2] = ["traceparent", "tracestate"];
+
 /// A trace context may also come as HTTP headers; what stands in `_meta` counts more.
 fn with_trace(headers: &HeaderMap, params: Option<Raw>) -> Option<Raw> {
     let params = params?;
-    if ["traceparent", "tracestate"].iter().all(|it| !headers.contains_key(*it)) {
-        return Some(params);
-    }
     let Some(meta) = params.get("_meta") else { return Some(params) };
-    let missing: Vec<_> = ["traceparent", "tracestate"]
+    let missing: Vec<_> = TRACE
         .into_iter()
         .filter(|it| meta.get(it).is_none())
         .filter_map(|it| Some((it, Raw::string(headers.get(it)?.to_str().ok()?))))
@@ -140,8 +142,7 @@ pub(super) fn start(
         if meta.progress_token.is_some() || has_rounds { Progress::Wanted } else { Progress::Unwanted };
     let quiet =
         progress == Progress::Unwanted && meta.log_level.is_none() && !client.abilities.can_be_asked();
-    let (events, heard) = Events::channel(progress);
-    let events = if quiet { Events::none() } else { events };
+    let (events, heard) = if quiet { (Events::none(), Heard::nothing()) } else { Events::channel(progress) };
     let asker = if has_rounds {
         let parking = Parking::new(app, &client, &method, &params, responses.as_ref(), events.clone());
         Asker::Park(Box::new(parking))
@@ -149,7 +150,8 @@ pub(super) fn start(
         Asker::Nobody
     };
     let (app, progress_token) = (app.clone(), meta.progress_token.clone());
-    let answer = Box::pin(async move { answer(&app, &client, &method, Some(params), &meta, events).await });
+    let answer =
+        Answering::new(async move { answer(&app, &client, &method, Some(params), &meta, events).await });
     Started::Running(Box::new(Running {
         id,
         era: ClientEra::Modern,
@@ -158,7 +160,6 @@ pub(super) fn start(
         answer,
         asker,
         visits: Vec::new(),
-        leash: None,
     }))
 }
 

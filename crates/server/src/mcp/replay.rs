@@ -16,7 +16,7 @@ use toolgrove_core::task;
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::{envelope, sse};
 
-use super::leash::GRACE;
+use super::answering::GRACE;
 use super::stream::{Frame, KEEP_ALIVE, Running, unknown_id};
 
 const EVENTS: usize = 256;
@@ -65,9 +65,7 @@ impl Replays {
         if let Some(first) = first {
             replay.push(first);
         }
-        if let Some(leash) = &mut running.leash {
-            leash.shorten();
-        }
+        running.answer.shorten();
         let (replays, recorded, stream) = (self.clone(), replay.clone(), read(Reader::new(replay), 0));
         task::spawn("legacy stream", async move {
             let ended = tokio::select! {

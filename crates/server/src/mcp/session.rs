@@ -1,12 +1,14 @@
 //! A legacy client between `initialize` and `DELETE`: what it can do, what runs for it, what it was asked.
 
 use std::collections::{HashMap, HashSet};
+use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::{AbortHandle, AbortRegistration, Abortable};
 use tokio::sync::Notify;
-use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 use toolgrove_core::call::{Caller, Door, Links, View};
 use toolgrove_core::event::{Ask, Events, Progress};
@@ -20,10 +22,10 @@ use toolgrove_wire::{Abilities, Id, Raw, RpcError};
 use uuid::Uuid;
 
 use super::answer::{Client, ClientEra, Failure, answer, broken};
+use super::answering::Answering;
 use super::asks;
-use super::leash::Leash;
 use super::replay::Replays;
-use super::stream::{Answering, Asker, Running};
+use super::stream::{Asker, Running};
 use crate::{App, Memory};
 
 /// A session nobody has used for this long is forgotten; its client is told to open a new one.
@@ -31,7 +33,7 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One legacy client between `initialize` and `DELETE`.
 pub struct Session {
-    pub id: String,
+    pub id: Arc<str>,
     /// Whose it is: see [`Caller::id`].
     caller: Uuid,
     pub(super) view: View,
@@ -39,7 +41,7 @@ pub struct Session {
     abilities: Abilities,
     /// What the client calls itself.
     name: Option<Arc<str>>,
-    log_level: Mutex<Option<String>>,
+    log_level: Mutex<&'static str>,
     running: Mutex<HashMap<String, AbortHandle>>,
     asks: asks::Asks,
     pub(super) replays: Arc<Replays>,
@@ -57,7 +59,7 @@ pub struct Sessions {
     swept: AtomicBool,
 }
 
-type Table = Mutex<HashMap<String, Arc<Session>>>;
+type Table = Mutex<HashMap<Arc<str>, Arc<Session>>>;
 
 impl Sessions {
     pub fn open(
@@ -68,7 +70,7 @@ impl Sessions {
         abilities: Abilities,
         name: Option<Arc<str>>,
     ) -> Arc<Session> {
-        let id = Uuid::new_v4().simple().to_string();
+        let id = Uuid::new_v4().simple().to_string().into();
         let session = Arc::new(Session::new(id, caller.id(), view, version, abilities, name));
         lock(&self.open).insert(session.id.clone(), session.clone());
         if !self.swept.swap(true, Ordering::Relaxed) {
@@ -126,7 +128,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Session {
     fn new(
-        id: String,
+        id: Arc<str>,
         caller: Uuid,
         view: View,
         version: Version,
@@ -140,7 +142,7 @@ impl Session {
             version,
             abilities,
             name,
-            log_level: Mutex::default(),
+            log_level: Mutex::new("info"),
             running: Mutex::default(),
             asks: asks::Asks::default(),
             replays: Arc::default(),
@@ -156,8 +158,8 @@ impl Session {
             view: self.view.clone(),
             era: ClientEra::Legacy(self.version),
             door,
-            chat: self.id.as_str().into(),
-            log_level: Some(lock(&self.log_level).clone().unwrap_or_else(|| "info".into())),
+            chat: self.id.clone(),
+            log_level: Some(*lock(&self.log_level)),
             abilities: self.abilities,
             name: self.name.clone(),
         }
@@ -186,14 +188,12 @@ impl Session {
 
     pub fn set_log_level(&self, params: Option<&Raw>) -> Result<Raw, Failure> {
         let level = params.and_then(|it| it.get_text("level")).unwrap_or_default();
-        if !super::LOG_LEVELS.contains(&level.as_str()) {
-            return Err(Failure::new(200, INVALID_PARAMS, format!("`{level}` is not a log level")));
-        }
-        *lock(&self.log_level) = Some(level);
+        *lock(&self.log_level) = super::log_level(&level)
+            .ok_or_else(|| Failure::new(200, INVALID_PARAMS, format!("`{level}` is not a log level")))?;
         Ok(Raw::empty_object())
     }
 
-    /// Starts a request in a task of its own, so that it outlives the connection it came over.
+    /// Starts a request that outlives the connection it came over.
     pub fn start(
         self: &Arc<Self>,
         app: &Arc<App>,
@@ -201,50 +201,43 @@ impl Session {
         id: Id,
         method: String,
         params: Option<Raw>,
+        meta: RequestMeta,
     ) -> Running {
-        let meta = RequestMeta::read(params.as_ref());
         let progress_token = meta.progress_token.clone();
         let progress = if progress_token.is_some() { Progress::Wanted } else { Progress::Unwanted };
         let (events, heard) = Events::channel(progress);
-        let (app, session, key) = (app.clone(), self.clone(), id.key());
         let era = client.era;
+        let (asker, answer) = if let Some((listed, aborted)) = self.enlist(&id) {
+            let app = app.clone();
+            let answer = async move {
+                let session = &listed.session;
+                match method.as_str() {
+                    "logging/setLevel" => session.set_log_level(params.as_ref()),
+                    "resources/subscribe" => session.subscribe(&app, &client.caller, params.as_ref()).await,
+                    "resources/unsubscribe" => session.unsubscribe(params.as_ref()),
+                    _ => answer(&app, &client, &method, params, &meta, events).await,
+                }
+            };
+            let answer = Abortable::new(answer, aborted)
+                .map(|it| it.unwrap_or_else(|_| Err(broken("the call was cancelled"))));
+            (Asker::Session(self.clone()), Answering::lasting(answer))
+        } else {
+            let failure = Failure::new(400, INVALID_REQUEST, "a request with this id is already running");
+            (Asker::Nobody, Answering::new(ready(Err(failure))))
+        };
+        Running { id, era, progress_token, events: heard, answer, asker, visits: Vec::new() }
+    }
+
+    /// Puts a request on the list of those that run; none if its id is there already.
+    fn enlist(self: &Arc<Self>, id: &Id) -> Option<(Listed, AbortRegistration)> {
+        let (handle, aborted) = AbortHandle::new_pair();
+        let key = id.key();
         let mut running = lock(&self.running);
         if running.contains_key(&key) {
-            let failure = Failure::new(400, INVALID_REQUEST, "a request with this id is already running");
-            let answer = Box::pin(async { Err(failure) });
-            return Running {
-                id,
-                era,
-                progress_token,
-                events: heard,
-                answer,
-                asker: Asker::Nobody,
-                visits: Vec::new(),
-                leash: None,
-            };
+            return None;
         }
-        let listed = Listed { session: self.clone(), key: key.clone() };
-        let handle = task::spawn("legacy request", async move {
-            let _listed = listed;
-            match method.as_str() {
-                "logging/setLevel" => session.set_log_level(params.as_ref()),
-                "resources/subscribe" => session.subscribe(&app, &client.caller, params.as_ref()).await,
-                "resources/unsubscribe" => session.unsubscribe(params.as_ref()),
-                _ => answer(&app, &client, &method, params, &meta, events).await,
-            }
-        });
-        let leash = Some(Leash::new(handle.abort_handle()));
-        running.insert(key, handle.abort_handle());
-        drop(running);
-        let answer: Answering = Box::pin(async move {
-            match handle.await {
-                Ok(result) => result,
-                Err(problem) if problem.is_cancelled() => Err(broken("the call was cancelled")),
-                Err(problem) => Err(broken(problem)),
-            }
-        });
-        let asker = Asker::Session(self.clone());
-        Running { id, era, progress_token, events: heard, answer, asker, visits: Vec::new(), leash }
+        running.insert(key.clone(), handle);
+        Some((Listed { session: self.clone(), key }, aborted))
     }
 
     /// A question as the request this client gets; none when it cannot be put to it.
@@ -282,7 +275,7 @@ impl Session {
     }
 }
 
-/// A request in the table of those that run, until its task ends in whatever way.
+/// A request in the table of those that run, until it ends in whatever way.
 struct Listed {
     session: Arc<Session>,
     key: String,

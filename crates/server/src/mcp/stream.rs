@@ -4,7 +4,6 @@
 //! No header is sent before the first frame is known, so an error that comes first keeps its own status. A question
 //! of the server goes to a legacy client at once; a modern client gets it as a result, and the call is parked.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,13 +14,13 @@ use futures::stream;
 use http::{HeaderValue, StatusCode, header};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
-use toolgrove_core::event::{Ask, Event};
+use toolgrove_core::event::{Ask, Event, Heard};
 use toolgrove_wire::envelope::{self, UnknownId};
 use toolgrove_wire::{Id, Raw, sse};
 
 use super::answer::{ClientEra, Failure, notification};
+use super::answering::Answering;
 use super::asks;
-use super::leash::Leash;
 use super::notices::Notices;
 use super::park::Parking;
 use super::session::Session;
@@ -34,20 +33,16 @@ pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const SIBLINGS: Duration = Duration::from_millis(25);
 const SIBLINGS_AT_MOST: Duration = Duration::from_millis(100);
 
-pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Raw, Failure>> + Send>>;
-
 /// A running request: its future, its events, and how to address the client.
 pub struct Running {
     pub id: Id,
     pub era: ClientEra,
     pub progress_token: Option<Raw>,
-    pub events: mpsc::UnboundedReceiver<Event>,
+    pub events: Heard,
     pub answer: Answering,
     pub asker: Asker,
     /// The pages a legacy client was sent to in this request, by the ids the hub gave them.
     pub visits: Vec<String>,
-    /// Ends a request that does not end by being dropped.
-    pub leash: Option<Leash>,
 }
 
 /// Who can be asked something while a request runs.
@@ -78,30 +73,42 @@ impl Running {
         loop {
             tokio::select! {
                 biased;
-                Some(event) = self.events.recv() => match (event, &self.asker) {
-                    (Event::Ask(ask), Asker::Session(session)) => {
-                        if let Some(asks::Put { request, visit }) = session.ask(ask) {
-                            self.visits.extend(visit);
-                            return Step::Note(request);
-                        }
+                Some(event) = self.events.recv() => {
+                    if let Some(step) = self.took(event) {
+                        return step;
                     }
-                    (Event::Ask(ask), Asker::Park(_)) => return Step::Ask(ask),
-                    // Dropping a question declines it.
-                    (Event::Ask(_), Asker::Nobody) => {}
-                    (event, _) => {
-                        if let Some(note) = notification(event, self.era, self.progress_token.as_ref()) {
-                            return Step::Note(note);
-                        }
-                    }
-                },
+                }
                 result = &mut self.answer => {
+                    // What was said before the end comes before it.
+                    if let Some(event) = self.events.try_recv() {
+                        self.answer.put_back(result);
+                        match self.took(event) {
+                            Some(step) => return step,
+                            None => continue,
+                        }
+                    }
                     let Some(visit) = self.visits.pop() else { return Step::Final(result) };
                     // The call is done, so whatever a person was sent away for is too.
-                    self.answer = Box::pin(async move { result });
+                    self.answer.put_back(result);
                     let params = Raw::of(&serde_json::json!({ "elicitationId": visit }));
                     return Step::Note(envelope::notification("notifications/elicitation/complete", Some(&params)));
                 }
             }
+        }
+    }
+
+    /// What an event is to the client, if it is anything.
+    fn took(&mut self, event: Event) -> Option<Step> {
+        match (event, &self.asker) {
+            (Event::Ask(ask), Asker::Session(session)) => {
+                let asks::Put { request, visit } = session.ask(ask)?;
+                self.visits.extend(visit);
+                Some(Step::Note(request))
+            }
+            (Event::Ask(ask), Asker::Park(_)) => Some(Step::Ask(ask)),
+            // Dropping a question declines it.
+            (Event::Ask(_), Asker::Nobody) => None,
+            (event, _) => notification(event, self.era, self.progress_token.as_ref()).map(Step::Note),
         }
     }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
+use futures::FutureExt;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::watch;
@@ -204,8 +205,8 @@ impl Http {
         self.wire.watchers().len()
     }
 
-    pub(crate) async fn ask(&self, ask: &Ask<'_>) -> Result<Raw, Failure> {
-        self.wire.exchange(ask).await.map(|it| it.result)
+    pub(crate) fn ask(&self, ask: &Ask<'_>) -> impl Future<Output = Result<Raw, Failure>> {
+        self.wire.exchange(ask).map(|it| it.map(|it| it.result))
     }
 
     /// Sends a request to a legacy server whose answer nobody waits for.

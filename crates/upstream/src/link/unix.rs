@@ -1,4 +1,4 @@
-//! A server behind a unix socket that speaks in lines. HTTP over a socket is `link/http.rs` with another carrier.
+//! A server behind a unix socket that speaks in lines. HTTP over a socket is `link/http.rs` over other lines.
 
 use std::sync::Arc;
 use std::time::Duration;

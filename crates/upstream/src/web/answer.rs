@@ -6,7 +6,6 @@ use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use hyper::ext::ReasonPhrase;
 use toolgrove_core::Error;
 use toolgrove_wire::sse::{self, Event};
@@ -16,6 +15,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::mux::server_error;
 use crate::oauth::{Challenge, Refusal};
+use crate::web::Inflow;
 
 /// How much of a refusal's text is kept.
 const KEPT_TEXT: usize = 64 * 1024;
@@ -44,7 +44,7 @@ pub(crate) fn kind(headers: &HeaderMap) -> Kind {
 }
 
 /// The whole body, or why it is too much.
-pub(crate) async fn collect(context: &Context, response: Response<Incoming>) -> Result<Bytes, Failure> {
+pub(crate) async fn collect(context: &Context, response: Response<Inflow>) -> Result<Bytes, Failure> {
     let limit = context.options.body_limit;
     let length =
         response.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
@@ -77,7 +77,7 @@ pub(crate) async fn collect(context: &Context, response: Response<Incoming>) -> 
 }
 
 /// The beginning of a body as text, for people.
-pub(crate) async fn collect_text(response: Response<Incoming>) -> String {
+pub(crate) async fn collect_text(response: Response<Inflow>) -> String {
     let mut body = response.into_body();
     let mut text = Vec::new();
     while let Some(Ok(frame)) = body.frame().await {
@@ -91,7 +91,7 @@ pub(crate) async fn collect_text(response: Response<Incoming>) -> String {
 }
 
 /// What a status outside 2xx means.
-pub(crate) async fn refused(context: &Context, response: Response<Incoming>) -> Failure {
+pub(crate) async fn refused(context: &Context, response: Response<Inflow>) -> Failure {
     let (status, reason) = (response.status(), reason(&response));
     let challenge = challenge(response.headers());
     let body = collect_text(response).await;
@@ -112,7 +112,7 @@ pub(crate) async fn refused(context: &Context, response: Response<Incoming>) -> 
 }
 
 /// What a server holds against the token it was sent, if that is why it refuses.
-pub(super) fn refusal(response: &Response<Incoming>) -> Option<Refusal> {
+pub(super) fn refusal(response: &Response<Inflow>) -> Option<Refusal> {
     match response.status() {
         StatusCode::UNAUTHORIZED => Some(Refusal::Unauthorized),
         StatusCode::FORBIDDEN => {
@@ -155,7 +155,7 @@ fn challenge(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The server's own phrase, else the standard one. 418 has none: it is not in use.
-pub(super) fn reason(response: &Response<Incoming>) -> String {
+pub(super) fn reason(response: &Response<Inflow>) -> String {
     let standard = || response.status().canonical_reason().unwrap_or("Error").to_owned();
     match response.extensions().get::<ReasonPhrase>() {
         Some(phrase) if !phrase.as_bytes().is_empty() => {
@@ -190,7 +190,7 @@ fn broken(error: &hyper::Error) -> String {
 /// A body read event by event.
 #[derive(Debug)]
 pub(crate) struct EventStream {
-    body: Incoming,
+    body: Inflow,
     reader: sse::Reader,
     ready: VecDeque<Event>,
     /// Where to go on after a break, if the server said.
@@ -199,7 +199,7 @@ pub(crate) struct EventStream {
 }
 
 impl EventStream {
-    pub(crate) fn new(context: &Context, response: Response<Incoming>) -> Self {
+    pub(crate) fn new(context: &Context, response: Response<Inflow>) -> Self {
         Self {
             body: response.into_body(),
             // An event is a message and a few bytes of framing.

@@ -22,7 +22,7 @@ use tower_service::Service;
 
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// How the sentence about a refused host ends.
 pub(crate) const NOT_PUBLIC: &str = "is not at a public address";

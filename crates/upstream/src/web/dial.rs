@@ -1,53 +1,52 @@
-//! Connections: one pooled client for plain HTTP, one for TLS (made when first needed), one per unix socket.
+//! Ways out: one for plain HTTP, one for TLS (made when first needed), one per unix socket.
 
-use std::future::Future;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
-use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Request, Response, Uri};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use http::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::Connect;
-use hyper_util::client::legacy::{self, Client};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
+use tokio::time::timeout;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use toolgrove_core::net::Guard;
+use tower_service::Service;
 use url::Url;
 
-use super::connect::{CONNECT_TIMEOUT, Connector, Lookup, Refused, Resolver};
+use super::connect::{BoxError, CONNECT_TIMEOUT, Connector, Lookup, Refused, Resolver};
+use super::line::{Lines, Stream};
 
-/// Shorter than what proxies and servers usually keep, so that we seldom write into a connection being closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
-const IDLE_PER_HOST: usize = 256;
-
-type Plain = Client<Connector, Full<Bytes>>;
-type Secure = Client<HttpsConnector<Connector>, Full<Bytes>>;
-
-/// All clients of a pool. Connections are shared by every instance with the same origin.
+/// All ways out of a pool. Connections are shared by every instance with the same origin.
 #[derive(Debug)]
 pub(crate) struct Dial {
     connector: Connector,
-    plain: Plain,
-    secure: OnceLock<Result<Secure, String>>,
+    plain: Arc<Lines>,
+    secure: OnceLock<Result<Arc<Lines>, String>>,
     /// A PEM file of authorities to be trusted beside those of this machine.
     ca_file: Option<PathBuf>,
 }
 
-/// What carries a link's requests.
-#[derive(Debug, Clone)]
-pub(crate) enum Carrier {
-    Plain(Plain),
-    Secure(Secure),
-    Unix(Client<Socket, Full<Bytes>>),
+/// How a connection comes to be.
+#[derive(Debug)]
+pub(super) enum Way {
+    Plain(Connector),
+    Secure(HttpsConnector<Connector>),
+    /// To a socket, whatever the URL says.
+    Unix(PathBuf),
+}
+
+impl Way {
+    pub(super) async fn connect(&self, uri: &Uri) -> Result<Box<dyn Stream>, BoxError> {
+        Ok(match self {
+            Self::Plain(connector) => Box::new(connector.clone().call(uri.clone()).await?),
+            Self::Secure(connector) => Box::new(connector.clone().call(uri.clone()).await?),
+            Self::Unix(path) => {
+                Box::new(TokioIo::new(timeout(CONNECT_TIMEOUT, UnixStream::connect(path)).await??))
+            }
+        })
+    }
 }
 
 impl Dial {
@@ -57,7 +56,8 @@ impl Dial {
 
     pub(crate) fn with(guard: Guard, lookup: Lookup) -> Self {
         let connector = Connector::new(Resolver::new(guard, lookup));
-        Self { plain: client(connector.clone()), connector, secure: OnceLock::new(), ca_file: None }
+        let plain = Lines::new(Way::Plain(connector.clone()));
+        Self { plain, connector, secure: OnceLock::new(), ca_file: None }
     }
 
     /// The same way out, with more to trust.
@@ -70,11 +70,11 @@ impl Dial {
         self.connector.resolver()
     }
 
-    pub(crate) fn carrier(&self, url: &Url) -> Result<Carrier, String> {
+    pub(crate) fn lines(&self, url: &Url) -> Result<Arc<Lines>, String> {
         if url.scheme() != "https" {
-            return Ok(Carrier::Plain(self.plain.clone()));
+            return Ok(self.plain.clone());
         }
-        self.secure.get_or_init(|| self.tls().map(client)).clone().map(Carrier::Secure)
+        self.secure.get_or_init(|| self.tls().map(|it| Lines::new(Way::Secure(it)))).clone()
     }
 
     /// Opens connections that are secure or not at all.
@@ -104,54 +104,9 @@ fn trusting(file: &Path) -> Result<ClientConfig, String> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn client<C: Connect + Clone>(connector: C) -> Client<C, Full<Bytes>> {
-    // A request is sent again only when its connection was gone before the first byte was written: the default.
-    Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE_TIMEOUT)
-        .pool_max_idle_per_host(IDLE_PER_HOST)
-        .build(connector)
-}
-
-impl Carrier {
-    pub(crate) fn unix(path: PathBuf) -> Self {
-        Self::Unix(client(Socket { path }))
-    }
-
-    pub(crate) async fn send(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, legacy::Error> {
-        match self {
-            Self::Plain(client) => client.request(request).await,
-            Self::Secure(client) => client.request(request).await,
-            Self::Unix(client) => client.request(request).await,
-        }
-    }
-}
-
-/// Connects to a socket whatever the URL says.
-#[derive(Debug, Clone)]
-pub(crate) struct Socket {
-    path: PathBuf,
-}
-
-impl tower_service::Service<Uri> for Socket {
-    type Response = TokioIo<UnixStream>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
-
-    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _uri: Uri) -> Self::Future {
-        let path = self.path.clone();
-        Box::pin(async move {
-            let stream = tokio::time::timeout(CONNECT_TIMEOUT, UnixStream::connect(path)).await??;
-            Ok(TokioIo::new(stream))
-        })
-    }
+/// Connections to one unix socket.
+pub(crate) fn socket(path: PathBuf) -> Arc<Lines> {
+    Lines::new(Way::Unix(path))
 }
 
 /// The innermost reason, which is the one a person can do something about.

@@ -6,13 +6,12 @@ use std::path::Path;
 use http::Method;
 use http::header::{ACCEPT, HeaderValue, LOCATION, USER_AGENT};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use tokio::io::AsyncWriteExt;
 use url::Url;
 
 use super::answer::reason;
-use super::dial;
 use super::fetch::{Fetch, PATIENCE, Unfetched, request};
+use super::{Inflow, dial};
 
 /// Shops, mirrors and storages: more than the documents of one origin need.
 const REDIRECTS: usize = 6;
@@ -40,7 +39,7 @@ impl Fetch {
         Err(Unfetched(format!("`{url}` redirects in circles")))
     }
 
-    async fn open(&self, url: &Url) -> Result<http::Response<Incoming>, Unfetched> {
+    async fn open(&self, url: &Url) -> Result<http::Response<Inflow>, Unfetched> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Unfetched(format!("`{url}` is not an http or https address")));
         }
@@ -48,19 +47,14 @@ impl Fetch {
         let mut request = request(Method::GET, url, bytes::Bytes::new())?;
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("*/*"));
         request.headers_mut().insert(USER_AGENT, self.agent.clone());
-        let carrier = self.dial.carrier(url).map_err(Unfetched)?;
-        let sent = tokio::time::timeout(PATIENCE, carrier.send(request.map(Full::new))).await;
+        let lines = self.dial.lines(url).map_err(Unfetched)?;
+        let sent = tokio::time::timeout(PATIENCE, lines.send(request.map(Full::new))).await;
         let place = url.origin().ascii_serialization();
         sent.map_err(|_| slow(&place))?.map_err(|it| Unfetched(format!("`{place}`: {}", dial::cause(&it))))
     }
 }
 
-async fn write(
-    url: &Url,
-    response: http::Response<Incoming>,
-    to: &Path,
-    limit: u64,
-) -> Result<(), Unfetched> {
+async fn write(url: &Url, response: http::Response<Inflow>, to: &Path, limit: u64) -> Result<(), Unfetched> {
     let place = url.origin().ascii_serialization();
     let failed = |it: std::io::Error| Unfetched(format!("cannot write `{}`: {it}", to.display()));
     let mut file = tokio::fs::File::create(to).await.map_err(failed)?;

@@ -10,12 +10,11 @@ use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, HeaderMap, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use toolgrove_core::net::{Allowlist, Guard};
 use url::Url;
 
 use super::answer::reason;
-use super::{Dial, JSON, REDIRECTS, dial, uri};
+use super::{Dial, Inflow, JSON, REDIRECTS, dial, uri};
 
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Far more than any document or token needs.
@@ -112,16 +111,16 @@ impl Fetch {
     }
 
     /// Sends one request and returns its answer while it may still be coming in. How long that may take is the caller's.
-    pub(crate) async fn begin(&self, mut request: Request<Bytes>) -> Result<Response<Incoming>, Unfetched> {
+    pub(crate) async fn begin(&self, mut request: Request<Bytes>) -> Result<Response<Inflow>, Unfetched> {
         let url = Url::parse(&request.uri().to_string()).map_err(|it| Unfetched(it.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Unfetched(format!("`{url}` is not an http or https address")));
         }
         self.hosts.check(url.host_str().unwrap_or_default()).map_err(|it| Unfetched(it.to_string()))?;
         let place = url.origin().ascii_serialization();
-        let carrier = self.dial.carrier(&url).map_err(Unfetched)?;
+        let lines = self.dial.lines(&url).map_err(Unfetched)?;
         request.headers_mut().insert(USER_AGENT, self.agent.clone());
-        let response = carrier.send(request.map(Full::new)).await;
+        let response = lines.send(request.map(Full::new)).await;
         response.map_err(|it| Unfetched(format!("`{place}`: {}", dial::cause(&it))))
     }
 }
@@ -138,7 +137,7 @@ pub(crate) fn request(
     Ok(request)
 }
 
-async fn read(place: &str, response: Response<Incoming>, limit: usize) -> Result<Fetched, Unfetched> {
+async fn read(place: &str, response: Response<Inflow>, limit: usize) -> Result<Fetched, Unfetched> {
     let reason = reason(&response);
     let (parts, mut body) = response.into_parts();
     let mut all = BytesMut::new();

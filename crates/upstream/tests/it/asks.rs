@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::advance;
 use toolgrove_core::call::{LegacyTask, Links, Outgoing};
-use toolgrove_core::event::{Ask, Event, Events, LONGEST_ASK, MOST_ASKS, Progress};
+use toolgrove_core::event::{Ask, Event, Events, Heard, LONGEST_ASK, MOST_ASKS, Progress};
 use toolgrove_core::instance::Transport;
 use toolgrove_fixture::{Era, Fixture, Kind, Options};
 use toolgrove_wire::{Abilities, Raw, RpcError};
@@ -28,7 +28,7 @@ fn ask(asks: &[Value]) -> Outgoing {
 async fn first_ask(
     bed: &Bed,
     outgoing: Outgoing,
-) -> (tokio::task::JoinHandle<Result<Raw, toolgrove_core::Error>>, Ask, mpsc::UnboundedReceiver<Event>) {
+) -> (tokio::task::JoinHandle<Result<Raw, toolgrove_core::Error>>, Ask, Heard) {
     let (events, mut rx) = Events::channel(Progress::Unwanted);
     let (pool, instance) = (bed.pool.clone(), bed.instance.clone());
     let call =

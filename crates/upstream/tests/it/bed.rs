@@ -167,7 +167,7 @@ impl Bed {
         let (events, mut rx) = Events::channel(Progress::Wanted);
         let result = self.pool.request(&self.instance, outgoing, events).await.map(|it| it.to_value());
         let mut heard = Vec::new();
-        while let Ok(event) = rx.try_recv() {
+        while let Some(event) = rx.try_recv() {
             heard.push(match event {
                 Event::Progress(raw) => format!("progress {}", raw.as_str()),
                 Event::Log(raw) => format!("log {}", raw.as_str()),

@@ -51,7 +51,7 @@ async fn every_kind_in_every_era_is_listed_and_called() {
         result.expect("a result");
         assert_eq!(heard.len(), 3, "{kind:?} {era:?}: {heard:?}");
         let mut outgoing = call("test_tool_with_logging", json!({}));
-        outgoing.log_level = Some("info".into());
+        outgoing.log_level = Some("info");
         let (result, heard) = bed.listen(outgoing).await;
         result.expect("a result");
         assert_eq!(heard.len(), 3, "{kind:?} {era:?}: {heard:?}");

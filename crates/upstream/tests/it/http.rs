@@ -372,7 +372,7 @@ async fn log_messages_reach_who_asked_for_them() {
         .await;
         let bed = bed(http(&peer.url), |_| {});
         let mut outgoing = call("talk", json!({}));
-        outgoing.log_level = Some("info".into());
+        outgoing.log_level = Some("info");
         let (result, heard) = bed.listen(outgoing).await;
         result.expect("a result");
         assert_eq!(heard, [r#"log {"level":"error"}"#]);

@@ -164,7 +164,7 @@ async fn progress_logs_and_questions_find_their_way() {
     let witness = Witness::new();
     let bed = bed(stdio(&witness, &[]), |_| {});
     let mut outgoing = call("talk", json!({}));
-    outgoing.log_level = Some("info".into());
+    outgoing.log_level = Some("info");
     let (result, heard) = bed.listen(outgoing).await;
     result.expect("a result");
     assert_eq!(heard, [r#"progress {"progress":1,"total":2}"#, r#"log {"level":"warning","data":"loud"}"#]);

@@ -1,6 +1,7 @@
 //! `POST /api/plans/:id/run`: every node is one call. What can run at once does; a failure skips what follows from it.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -14,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use toolgrove_core::call::{Caller, Door};
 use toolgrove_core::error::Problem;
-use toolgrove_core::event::{Event, Events, Progress};
+use toolgrove_core::event::{Along, Event, Events, Next, Progress};
 use toolgrove_core::hub::Log;
 use toolgrove_core::plan::{AT_ONCE, Given, Graph, NodeState, filled};
 use toolgrove_core::{CallEnd, CallRecord, Error, Timeline, task};
@@ -102,9 +103,9 @@ impl Run {
             parent_id: None,
             person_id: on.caller.person,
             token_id: on.caller.token,
-            chat_id: Some(on.chat.to_string()),
-            door: on.door.as_str().to_owned(),
-            method: METHOD.to_owned(),
+            chat_id: Some(on.chat.clone()),
+            door: on.door.as_str().into(),
+            method: METHOD.into(),
             instance_id: None,
             tool: plan,
             depth: on.depth,
@@ -200,18 +201,17 @@ impl Plan {
             Err(error) => Err(error),
             Ok(arguments) => {
                 let wanted = self.on.call(&self.app, call, &self.graph.nodes[node].tool, Raw::of(&arguments));
-                let (events, mut heard) = Events::channel(Progress::Wanted);
-                let running = self.app.hub.call(wanted, events);
-                tokio::pin!(running);
+                let (events, heard) = Events::channel(Progress::Wanted);
+                let running = pin!(self.app.hub.call(wanted, events));
+                let mut running = Along::new(running, heard);
                 loop {
-                    tokio::select! {
-                        biased;
-                        Some(event) = heard.recv() => {
-                            if let Event::Progress(params) = event {
-                                self.say(node, NodeState::Running, params.get_text("message"), Some(call), None);
-                            }
+                    match running.next().await {
+                        Next::Event(Event::Progress(params)) => {
+                            let told = params.get_text("message");
+                            self.say(node, NodeState::Running, told, Some(call), None);
                         }
-                        result = &mut running => break result,
+                        Next::Event(_) => {}
+                        Next::End(result) => break result,
                     }
                 }
             }

@@ -8,6 +8,7 @@ use toolgrove_core::name::Profile;
 use toolgrove_wire::{Abilities, Id};
 
 use super::super::answer::ClientEra;
+use super::super::answering::Answering;
 use super::super::bed::app;
 use super::super::stream::Frame;
 use super::*;
@@ -55,7 +56,7 @@ fn call_of(
     let parking = Parking::new(app, client, "tools/call", &params(), None, events.clone());
     let (tell, told) = mpsc::unbounded_channel();
     let alive = witness.clone();
-    let answer = Box::pin(async move {
+    let answer = Answering::new(async move {
         let alive = alive;
         for round in 0..rounds {
             let (reply, answered) = oneshot::channel();
@@ -80,16 +81,7 @@ fn call_of(
     let id = Id::number(1);
     let era = ClientEra::Modern;
     let asker = Asker::Park(Box::new(parking));
-    let running = Running {
-        id,
-        era,
-        progress_token: None,
-        events: heard,
-        answer,
-        asker,
-        visits: Vec::new(),
-        leash: None,
-    };
+    let running = Running { id, era, progress_token: None, events: heard, answer, asker, visits: Vec::new() };
     (running, told)
 }
 

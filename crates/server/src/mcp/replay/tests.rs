@@ -12,15 +12,15 @@ use toolgrove_core::event::{Event, Events, Progress};
 use toolgrove_wire::{Id, Raw};
 
 use super::super::answer::ClientEra;
+use super::super::answering::Answering;
 use super::super::bed::settle;
-use super::super::leash::Leash;
 use super::super::stream::{Asker, Running, Streams};
 use super::*;
 
-/// A request that runs in a task of its own until it is told its result.
+/// A request that runs until it is told its result.
 struct Request {
     events: Events,
-    /// Alive for as long as the task is.
+    /// Alive for as long as the request is.
     alive: Arc<()>,
     end: oneshot::Sender<Raw>,
 }
@@ -30,21 +30,19 @@ fn request() -> (Request, Running) {
     let (end, ended) = oneshot::channel();
     let alive = Arc::new(());
     let held = alive.clone();
-    let handle = task::spawn("request", async move {
+    let answer = Answering::lasting(async move {
         let end = ended.await.expect("an end");
         drop(held);
-        end
+        Ok(end)
     });
-    let leash = Some(Leash::new(handle.abort_handle()));
     let running = Running {
         id: Id::number(1),
         era: ClientEra::Legacy(Version::LATEST),
         progress_token: Some(Raw::of(&json!(7))),
         events: heard,
-        answer: Box::pin(async move { handle.await.map_err(super::super::answer::broken) }),
+        answer,
         asker: Asker::Nobody,
         visits: Vec::new(),
-        leash,
     };
     (Request { events, alive, end }, running)
 }

@@ -1,12 +1,12 @@
 //! One request and its answer, which is one JSON body or a stream of events ending with it.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{Method, Response};
-use hyper::body::Incoming;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 use toolgrove_core::Error;
@@ -20,7 +20,7 @@ use crate::feed;
 use crate::link::Task;
 use crate::mux::{self, server_error};
 use crate::speech::{Ask, Leaving};
-use crate::web::{self, EventStream, Head, Kind, Own};
+use crate::web::{self, EventStream, Head, Inflow, Kind, Own};
 
 /// How often in a row a broken stream may fail to be resumed.
 const RESUMPTIONS: u32 = 5;
@@ -110,7 +110,7 @@ impl Call {
     async fn run(&mut self, own: Own, body: Bytes) -> Result<Answer, Failure> {
         let wire = self.wire.clone();
         let head = Head { base: &wire.head, own };
-        let response = self.within(wire.endpoint.send(Method::POST, &head, body)).await?;
+        let response = self.within(pin!(wire.endpoint.send(Method::POST, &head, body))).await?;
         if !response.status().is_success() {
             let refused =
                 Box::pin(self.within(async { Ok(web::refused(&wire.context, response).await) })).await?;
@@ -148,9 +148,9 @@ impl Call {
         Failure::Refused { status, error }
     }
 
-    async fn read_body(&mut self, response: Response<Incoming>) -> Result<Raw, Failure> {
+    async fn read_body(&mut self, response: Response<Inflow>) -> Result<Raw, Failure> {
         let context = &self.wire.context.clone();
-        let body = self.within(web::collect(context, response)).await?;
+        let body = self.within(pin!(web::collect(context, response))).await?;
         if body.is_empty() {
             return Err(context.garbled("it answered without a body").into());
         }
@@ -159,7 +159,7 @@ impl Call {
             .unwrap_or_else(|| Err(context.garbled("its answer belongs to another request").into()))
     }
 
-    async fn read_events(&mut self, response: Response<Incoming>) -> Result<Raw, Failure> {
+    async fn read_events(&mut self, response: Response<Inflow>) -> Result<Raw, Failure> {
         let context = self.wire.context.clone();
         let mut stream = EventStream::new(&context, response);
         loop {
