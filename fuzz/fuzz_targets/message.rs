@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use toolgrove_wire::modern::{RequestMeta, ResultHead, without_hop_keys};
+use toolgrove_wire::modern::{RequestMeta, ResultHead, complete_from, without_hop_keys};
 use toolgrove_wire::{Edit, Message, Raw, legacy};
 
 fuzz_target!(|data: &[u8]| {
@@ -13,9 +13,15 @@ fuzz_target!(|data: &[u8]| {
     assert!(serde_json::from_slice::<&serde_json::value::RawValue>(data).is_ok());
     let edited = Edit::of(&raw).set_text("name", "x").remove("_meta").done();
     Raw::parse(edited.bytes().clone()).expect("an edit leaves valid JSON");
-    let _ = RequestMeta::read(Some(&raw));
+    let meta = RequestMeta::read(Some(&raw));
     let _ = ResultHead::read(&raw);
-    Raw::parse(without_hop_keys(&raw).bytes().clone()).expect("valid without its hop keys");
+    Raw::parse(without_hop_keys(&raw, &meta).bytes().clone()).expect("valid without its hop keys");
+    let server = Raw::empty_object();
+    Raw::parse(complete_from("s", &raw, &server, None).bytes().clone()).expect("valid with its origin");
+    for member in raw.members() {
+        assert!(member.is(&member.key()) && *member.name() == *member.key().as_bytes());
+    }
+    let _ = raw.to_outline();
     Raw::parse(legacy::result_for_client(&raw, legacy::Version::V2024_11_05).bytes().clone()).expect("valid for a legacy client");
     let _ = Message::read(&raw);
 });
