@@ -1,4 +1,4 @@
-/** How long things take from an official client to a page and back. The figures are printed; what fails is far off. */
+/** How long it takes with many calls and many tools. The figures are printed; what fails is far off. */
 
 import { Recorder } from "./recorder";
 import { call, expect, nameOf, test } from "./test";
@@ -6,30 +6,6 @@ import { call, expect, nameOf, test } from "./test";
 test.use({ world: "speed", recorded: false });
 
 const say = (text: string) => process.stdout.write(`    ${text}\n`);
-
-for (const [kind, tool] of [
-  ["native", "plain"],
-  ["channel", "getCart"],
-] as const) {
-  test(`a call of a ${kind} page takes as long as it may`, async ({ web, open, clients }) => {
-    const url = kind === "native" ? web.at("/native") : web.byHand();
-    await open(url, tool);
-    for (const [era, client] of Object.entries(clients)) {
-      const times: number[] = [];
-      for (let at = 0; at < 100; at++) {
-        const started = performance.now();
-        await call(client, nameOf(url, tool, 1), { at });
-        times.push(performance.now() - started);
-      }
-      times.sort((left, right) => left - right);
-      const [median = 0, slow = 0] = [times[50], times[95]];
-      say(`${kind}, ${era}: p50 ${median.toFixed(1)} ms, p95 ${slow.toFixed(1)} ms`);
-      // Ten times what they may take.
-      expect(median).toBeLessThan(50);
-      expect(slow).toBeLessThan(300);
-    }
-  });
-}
 
 test("a hundred calls at once are all answered", async ({ web, open, client }) => {
   const [one, two, native] = [web.byHand({ n: 1 }), web.byHand({ n: 2 }), web.at("/native")];
