@@ -4,6 +4,7 @@
 //! swaps a new catalogue in. It reads no clock but the one it is given and stores nothing but through [`Log`].
 
 mod listing;
+mod recorder;
 mod watch;
 
 use std::collections::{HashMap, HashSet};
@@ -20,6 +21,7 @@ use toolgrove_wire::modern::{HEADER_MISMATCH, ResultHead, ResultKind};
 use toolgrove_wire::{Abilities, Edit, Raw};
 use uuid::Uuid;
 
+use self::recorder::Recorder;
 use crate::bud::{self, DEEPEST};
 use crate::bus::Bus;
 use crate::call::{
@@ -34,7 +36,7 @@ use crate::offer::{Offer, Shown};
 use crate::pins::PinPolicy;
 use crate::policy::Decision;
 use crate::record::{CallEnd, CallRecord};
-use crate::{Error, Timeline, drive, meter, policy, tabs, trace, uri};
+use crate::{Error, drive, policy, tabs, trace, uri};
 
 /// What is remembered. The real one writes to the store.
 pub trait Log: Send + Sync + 'static {
@@ -159,36 +161,6 @@ impl Target {
     }
 }
 
-/// Leaves a row even when the call's future is dropped.
-struct Recorder<'a, G: Log> {
-    log: &'a G,
-    record: Option<CallRecord>,
-    started: Instant,
-    /// Where it goes, once that is known.
-    instance: Option<Arc<Instance>>,
-    is_error: bool,
-    events: Events,
-}
-
-impl<G: Log> Recorder<'_, G> {
-    fn end(&mut self, outcome: CallEnd, error: Option<&Error>, bytes: u64) {
-        let Some(mut record) = self.record.take() else { return };
-        record.ms = self.started.elapsed().as_secs_f64() * 1000.0;
-        record.outcome = outcome;
-        record.error_code = error.map(|it| it.code().to_owned());
-        record.bytes = bytes;
-        record.timeline = self.events.timeline();
-        meter::call(&record, self.instance.as_deref());
-        self.log.record(record);
-    }
-}
-
-impl<G: Log> Drop for Recorder<'_, G> {
-    fn drop(&mut self) {
-        self.end(CallEnd::Cancelled, Some(&Error::Cancelled), 0);
-    }
-}
-
 impl<L: Links, G: Log> Hub<L, G> {
     pub fn new(links: L, log: G, clock: fn() -> i64, capabilities: Capabilities) -> Self {
         Self {
@@ -257,14 +229,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             let (hub, running) = (self.clone(), Running::of(&call, started));
             events.witnessed_by(move |event| hub.log.went_on(&running, event));
         }
-        let mut recorder = Recorder {
-            log: &self.log,
-            record: Some(first_row(&call)),
-            started,
-            instance: None,
-            is_error: false,
-            events: events.clone(),
-        };
+        let mut recorder = Recorder::new(&self.log, &call, started, events.clone());
         let result = self.run(&call, events, &mut recorder).await;
         match &result {
             Ok(Outcome { result, kind, .. }) => {
@@ -558,23 +523,6 @@ impl<L: Links, G: Log> Hub<L, G> {
     }
 }
 
-impl<G: Log> Recorder<'_, G> {
-    /// The name of the tool that is meant. The row has it already, unless the call stands for another.
-    fn named(&self, call: &Call) -> Result<String, Error> {
-        match &self.record {
-            Some(record) if record.id == call.id && !record.tool.is_empty() => Ok(record.tool.clone()),
-            _ => required(&call.params, "name"),
-        }
-    }
-
-    fn target(&mut self, instance: &Arc<Instance>) {
-        if let Some(record) = &mut self.record {
-            record.instance_id = Some(instance.id);
-        }
-        self.instance = Some(instance.clone());
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -600,34 +548,4 @@ fn required(object: &Raw, member: &str) -> Result<String, Error> {
 /// Puts the server's own name in the place of ours. Equal names cost nothing.
 fn rename(params: &Raw, member: &str, from: &str, to: &str) -> Raw {
     if from == to { params.clone() } else { Edit::of(params).set_text(member, to).done() }
-}
-
-fn first_row(call: &Call) -> CallRecord {
-    let name = match call.method {
-        Method::CallTool | Method::GetPrompt => call.params.get_text("name"),
-        Method::ReadResource => call.params.get_text("uri"),
-        Method::GetTask | Method::UpdateTask | Method::CancelTask => call.params.get_text("taskId"),
-        Method::Complete => {
-            call.params.get("ref").and_then(|it| it.get_text("name").or_else(|| it.get_text("uri")))
-        }
-    };
-    CallRecord {
-        id: call.id,
-        parent_id: call.parent,
-        person_id: call.caller.person,
-        token_id: call.caller.token,
-        chat_id: Some(call.chat.clone()),
-        door: call.door.as_str().into(),
-        method: call.method.as_str().into(),
-        instance_id: None,
-        tool: name.unwrap_or_default(),
-        depth: call.depth,
-        started_at: call.started_at,
-        ms: 0.0,
-        outcome: CallEnd::Cancelled,
-        error_code: None,
-        bytes: 0,
-        client: call.client.clone(),
-        timeline: Timeline::default(),
-    }
 }

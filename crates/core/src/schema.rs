@@ -37,11 +37,13 @@ const READ_TEXTS: [&str; 9] = [
     "contentMediaType",
 ];
 
-/// Whether a word stands anywhere as a key, also where it only names a property: then more is read than need be.
-fn has_key(schema: &Value, is_meant: &impl Fn(&str) -> bool) -> bool {
+/// Whether such a word stands anywhere as a key. Where it only names a property, more is read than need be.
+fn reads_texts(schema: &Value) -> bool {
     match schema {
-        Value::Object(members) => members.iter().any(|(key, it)| is_meant(key) || has_key(it, is_meant)),
-        Value::Array(items) => items.iter().any(|it| has_key(it, is_meant)),
+        Value::Object(members) => {
+            members.iter().any(|(key, it)| READ_TEXTS.contains(&key.as_str()) || reads_texts(it))
+        }
+        Value::Array(items) => items.iter().any(reads_texts),
         _ => false,
     }
 }
@@ -56,8 +58,7 @@ impl Validator {
             options = options.with_draft(Draft::Draft202012);
         }
         let compiled = options.build(schema).map_err(|error| error.to_string())?;
-        let reads_texts = has_key(schema, &|it| READ_TEXTS.contains(&it));
-        Ok(Self { compiled, bound, reads_texts })
+        Ok(Self { compiled, bound, reads_texts: reads_texts(schema) })
     }
 
     /// The same for arguments as they were sent. Long texts are read only where the schema does.

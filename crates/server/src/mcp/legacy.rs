@@ -1,6 +1,6 @@
 //! The doors of 2024-11-05 … 2025-11-25 over Streamable HTTP: sessions opened by `initialize`.
 //!
-//! A legacy client's disconnect is no cancel: its requests run in tasks of their own until they end or are
+//! A legacy client's disconnect is no cancel: its requests run on without it for a while, until they end or are
 //! cancelled by `notifications/cancelled`.
 
 use std::sync::Arc;
