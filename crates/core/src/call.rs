@@ -296,8 +296,8 @@ pub trait Links: Send + Sync + 'static {
     fn request(
         &self,
         instance: &Arc<Instance>,
-        outgoing: Outgoing,
-        events: Events,
+        outgoing: &Outgoing,
+        events: &Events,
     ) -> impl Future<Output = Result<Raw, Error>> + Send;
 
     /// Sends one request for which nobody waits.

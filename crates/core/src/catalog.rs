@@ -5,7 +5,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use toolgrove_wire::{Edit, Raw};
+use toolgrove_wire::legacy::{self, Version};
+use toolgrove_wire::{Edit, Raw, modern};
 use uuid::Uuid;
 
 use crate::Error;
@@ -44,8 +45,40 @@ pub struct Catalog {
 /// Lists in the form in which they are sent, made when first asked for.
 #[derive(Debug, Default)]
 struct Lists {
-    all: [[OnceLock<Raw>; 2]; 4],
-    one: HashMap<String, [OnceLock<Raw>; 4]>,
+    all: [[List; 2]; 4],
+    one: HashMap<String, [List; 4]>,
+}
+
+/// One list: its entries, and the result that holds them for each kind of client.
+#[derive(Debug, Default)]
+struct List {
+    entries: OnceLock<Raw>,
+    results: [OnceLock<Raw>; 3],
+}
+
+/// What a client of an era may see in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Modern,
+    /// The last legacy revision.
+    Legacy,
+    Older,
+}
+
+impl Form {
+    pub fn of_legacy(version: Version) -> Self {
+        if version < Version::V2025_11_25 { Self::Older } else { Self::Legacy }
+    }
+
+    fn result(self, kind: ListKind, entries: &Raw) -> Raw {
+        let seen = match (kind, self) {
+            (ListKind::Tools, Self::Modern) => modern::tools_for_client(entries),
+            (ListKind::Tools, Self::Legacy) => legacy::tools_for_client(entries, Version::V2025_11_25),
+            (ListKind::Tools, Self::Older) => legacy::tools_for_client(entries, Version::V2025_06_18),
+            _ => entries.clone(),
+        };
+        Raw::object(kind.member(), &seen)
+    }
 }
 
 impl Catalog {
@@ -248,16 +281,26 @@ impl Catalog {
 
     /// One list as a JSON array, sorted, without what is off.
     pub fn list(&self, view: &View, kind: ListKind, profile: Profile) -> Result<Raw, Error> {
+        self.made(view, kind, profile).map(|(_, entries)| entries.clone())
+    }
+
+    /// The same as the result that a client gets.
+    pub fn listing(&self, view: &View, kind: ListKind, profile: Profile, form: Form) -> Result<Raw, Error> {
+        let (list, entries) = self.made(view, kind, profile)?;
+        Ok(list.results[form as usize].get_or_init(|| form.result(kind, entries)).clone())
+    }
+
+    fn made(&self, view: &View, kind: ListKind, profile: Profile) -> Result<(&List, &Raw), Error> {
         match view {
             View::All => {
                 let list = &self.lists.all[kind as usize][profile as usize];
-                Ok(list.get_or_init(|| self.merged(kind, profile)).clone())
+                Ok((list, list.entries.get_or_init(|| self.merged(kind, profile))))
             }
             View::One { slug } => {
                 let offer = self.require(slug)?;
                 usable(&offer.instance)?;
-                let lists = &self.lists.one[&offer.instance.slug.to_ascii_lowercase()];
-                Ok(lists[kind as usize].get_or_init(|| own(offer, kind)).clone())
+                let list = &self.lists.one[&offer.instance.slug.to_ascii_lowercase()][kind as usize];
+                Ok((list, list.entries.get_or_init(|| own(offer, kind))))
             }
         }
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use toolgrove_wire::modern::{MISSING_CAPABILITY, ResultHead, ResultKind};
-use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
+use toolgrove_wire::{Edit, Raw, RpcError};
 
 use crate::Error;
 use crate::call::{Links, Method, Outgoing};
@@ -26,29 +26,38 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(crate) async fn request<L: Links>(
     links: &L,
     instance: &Arc<Instance>,
-    outgoing: Outgoing,
-    events: Events,
+    outgoing: &Outgoing,
+    events: &Events,
 ) -> Result<Raw, Error> {
-    let method = outgoing.method;
-    // Whoever waits here waits for tasks too; the client need not know of them.
-    let outgoing = Outgoing { abilities: outgoing.abilities.with(Abilities::TASKS), ..outgoing };
     let started = Instant::now();
-    let (mut params, mut pause, mut rounds) = (outgoing.params.clone(), FIRST_PAUSE, 0);
+    let result = match links.request(instance, outgoing, events).await {
+        Err(Error::Server { code: MISSING_CAPABILITY, message, .. }) => {
+            return ended(outgoing.method, instance, &message);
+        }
+        other => other?,
+    };
+    match ResultHead::read(&result).kind {
+        ResultKind::Complete => Ok(result),
+        // Few calls come here; the others need no room for it.
+        _ => Box::pin(go_on(links, instance, outgoing, events, result, started)).await,
+    }
+}
+
+async fn go_on<L: Links>(
+    links: &L,
+    instance: &Arc<Instance>,
+    outgoing: &Outgoing,
+    events: &Events,
+    mut result: Raw,
+    started: Instant,
+) -> Result<Raw, Error> {
+    let (mut pause, mut rounds) = (FIRST_PAUSE, 0);
     loop {
-        let sent =
-            links.request(instance, Outgoing { params: params.clone(), ..outgoing.clone() }, events.clone());
-        let result = match sent.await {
-            Err(Error::Server { code: MISSING_CAPABILITY, message, .. }) => {
-                return ended(method, instance, &message);
-            }
-            other => other?,
-        };
         match ResultHead::read(&result).kind {
             ResultKind::Complete => return Ok(result),
             ResultKind::InputRequired => {}
             ResultKind::Task => {
-                let following = follow_task(links, instance, &outgoing, &events, &result, started);
-                return Box::pin(following).await;
+                return follow_task(links, instance, outgoing, events, &result, started).await;
             }
             ResultKind::Other(kind) => {
                 let problem = format!("a result of the unknown type `{kind}`");
@@ -56,16 +65,16 @@ pub(crate) async fn request<L: Links>(
             }
         }
         if rounds == ROUNDS || started.elapsed() > IN_ALL {
-            return ended(method, instance, "the server asked too often");
+            return ended(outgoing.method, instance, "the server asked too often");
         }
         let mut edit = Edit::of(&outgoing.params);
         if let Some(requests) = result.get("inputRequests").filter(|it| it.members().next().is_some()) {
             rounds += 1;
             pause = FIRST_PAUSE;
             let asked: Vec<_> = requests.members().map(|it| (it.key().into_owned(), it.value())).collect();
-            match Box::pin(answers(instance, &events, asked)).await {
+            match answers(instance, events, asked).await {
                 Ok(responses) => edit = edit.set("inputResponses", responses),
-                Err(why) => return ended(method, instance, &why),
+                Err(why) => return ended(outgoing.method, instance, &why),
             }
         } else {
             // A state without questions means: again, later.
@@ -75,8 +84,14 @@ pub(crate) async fn request<L: Links>(
         if let Some(state) = result.get("requestState") {
             edit = edit.set("requestState", state);
         }
-        params = edit.done();
+        let again = Outgoing { params: edit.done(), ..outgoing.clone() };
         events.next_round();
+        result = match links.request(instance, &again, events).await {
+            Err(Error::Server { code: MISSING_CAPABILITY, message, .. }) => {
+                return ended(outgoing.method, instance, &message);
+            }
+            other => other?,
+        };
     }
 }
 
@@ -127,7 +142,7 @@ async fn follow_task<L: Links>(
     let named = Raw::object("taskId", &id);
     let ask = |method, params: Raw| {
         let outgoing = Outgoing { method, params, headers: Vec::new(), repeatable: true, ..outgoing.clone() };
-        links.request(instance, outgoing, Events::none())
+        async move { links.request(instance, &outgoing, &Events::none()).await }
     };
     let mut cancel = CancelOnDrop { links, instance, outgoing, named: named.clone(), done: false };
     let (mut answered, mut task) = (Vec::<String>::new(), created.clone());

@@ -222,34 +222,41 @@ impl<L: Links, G: Log> Hub<L, G> {
     }
 
     /// Runs one call from its first check to its last line in the log.
-    pub async fn call(self: &Arc<Self>, call: Call, mut events: Events) -> Result<Outcome, Error> {
+    pub fn call(
+        self: &Arc<Self>,
+        call: Call,
+        mut events: Events,
+    ) -> impl Future<Output = Result<Outcome, Error>> + Send {
         let started = Instant::now();
         events.start(started);
         if self.log.is_watched(call.caller.person) {
             let (hub, running) = (self.clone(), Running::of(&call, started));
             events.witnessed_by(move |event| hub.log.went_on(&running, event));
         }
-        let mut recorder = Recorder::new(&self.log, &call, started, events.clone());
-        let result = self.run(&call, events, &mut recorder).await;
-        match &result {
-            Ok(Outcome { result, kind, .. }) => {
-                let end = match kind {
-                    ResultKind::InputRequired => CallEnd::InputRequired,
-                    _ if recorder.is_error => CallEnd::ToolError,
-                    _ => CallEnd::Done,
-                };
-                recorder.end(end, None, result.bytes().len() as u64);
+        // A block has what it takes once, an `async fn` twice.
+        async move {
+            let mut recorder = Recorder::new(&self.log, &call, started, events.clone());
+            let result = self.run(&call, &events, &mut recorder).await;
+            match &result {
+                Ok(Outcome { result, kind, .. }) => {
+                    let end = match kind {
+                        ResultKind::InputRequired => CallEnd::InputRequired,
+                        _ if recorder.is_error => CallEnd::ToolError,
+                        _ => CallEnd::Done,
+                    };
+                    recorder.end(end, None, result.bytes().len() as u64);
+                }
+                Err(Error::Cancelled) => recorder.end(CallEnd::Cancelled, Some(&Error::Cancelled), 0),
+                Err(error) => recorder.end(CallEnd::Failed, Some(error), 0),
             }
-            Err(Error::Cancelled) => recorder.end(CallEnd::Cancelled, Some(&Error::Cancelled), 0),
-            Err(error) => recorder.end(CallEnd::Failed, Some(error), 0),
+            result
         }
-        result
     }
 
     async fn run(
         self: &Arc<Self>,
         call: &Call,
-        events: Events,
+        events: &Events,
         recorder: &mut Recorder<'_, G>,
     ) -> Result<Outcome, Error> {
         // What few calls need is kept on the heap, so that every call is a smaller future to move about.
@@ -264,7 +271,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             Method::GetTask | Method::UpdateTask | Method::CancelTask => self.place_task(call)?,
         };
         recorder.target(&instance);
-        let (depth, _running) = self.admit(meant, &instance, &params, decision, &events).await?;
+        let (depth, _running) = self.admit(meant, &instance, &params, decision, events).await?;
         if let Some(record) = &mut recorder.record {
             record.depth = depth;
         }
@@ -277,20 +284,24 @@ impl<L: Links, G: Log> Hub<L, G> {
             params: bud::with_depth(&trace::step(&params, call.id), depth),
             chat: call.chat.clone(),
             log_level: call.log_level,
-            abilities: call.abilities,
+            // Whoever waits here waits for tasks too; the client need not know of them.
+            abilities: match call.asking {
+                Asking::Live => call.abilities.with(Abilities::TASKS),
+                Asking::ByRetry => call.abilities,
+            },
             headers,
             repeatable,
             legacy_task,
             behind: Some(Behind { call: call.id, caller: call.caller.clone(), depth }),
         };
-        let mut result = self.send(call, &instance, outgoing.clone(), events.clone()).await;
+        let mut result = self.send(call, &instance, &outgoing, events).await;
         if is_header_mismatch(&result) && call.method == Method::CallTool {
             // It was refused unread. Which arguments are headers may have changed since the last listing.
             Box::pin(self.freshen(&instance)).await;
             let Target { headers, .. } = Box::pin(self.check_tool(call, recorder)).await?;
             if headers != outgoing.headers {
                 let again = Outgoing { headers, ..outgoing };
-                result = Box::pin(self.send(call, &instance, again, events)).await;
+                result = Box::pin(self.send(call, &instance, &again, events)).await;
             }
         }
         if let Err(error) = &result {
@@ -344,8 +355,8 @@ impl<L: Links, G: Log> Hub<L, G> {
         &self,
         call: &Call,
         instance: &Arc<Instance>,
-        outgoing: Outgoing,
-        events: Events,
+        outgoing: &Outgoing,
+        events: &Events,
     ) -> Result<Raw, Error> {
         match call.asking {
             Asking::ByRetry => self.links.request(instance, outgoing, events).await,

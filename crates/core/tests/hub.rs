@@ -43,8 +43,8 @@ impl Links for Scripted {
     async fn request(
         &self,
         instance: &Arc<Instance>,
-        outgoing: Outgoing,
-        events: Events,
+        outgoing: &Outgoing,
+        events: &Events,
     ) -> Result<Raw, Error> {
         let line = format!("{} {} {}", instance.slug, outgoing.method.as_str(), outgoing.params.as_str());
         self.0.sent.lock().unwrap().push(line);

@@ -9,7 +9,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse, Response};
-use futures::StreamExt;
+use futures::future::{BoxFuture, ready};
+use futures::{FutureExt, StreamExt};
 use http::{Method, Request, Uri};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -52,8 +53,7 @@ impl Front {
     ) -> hyper::Result<()> {
         let stop = self.stop.clone();
         let service = service_fn(move |request: Request<Incoming>| {
-            let front = self.clone();
-            async move { Ok::<_, Infallible>(front.answer(request.map(Body::new), arrival).await) }
+            self.answer(request.map(Body::new), arrival).map(Ok::<_, Infallible>)
         });
         let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection.with_upgrades());
@@ -65,29 +65,30 @@ impl Front {
         connection.await
     }
 
-    async fn answer(mut self, mut request: Request<Body>, arrival: Arrival) -> Response {
+    fn answer(&self, mut request: Request<Body>, arrival: Arrival) -> BoxFuture<'static, Response> {
         // Streams that only carry news have no end of their own: they end when the hub stops, calls may finish.
         let is_news = request.method() == Method::GET
             || request.headers().get("mcp-method").is_some_and(|it| it == "subscriptions/listen");
         if matches!(arrival, Arrival::Socket) {
             request.extensions_mut().insert(Local);
         }
-        let response = if let Some(view) = door(request.uri()) {
+        let answered = if let Some(view) = door(request.uri()) {
             match self.app.gate.check_origin(&request) {
-                Ok(()) => mcp::enter(self.app, view, request).await,
-                Err(error) => Refusal(error).into_response(),
+                Ok(()) => mcp::enter(self.app.clone(), view, request),
+                Err(error) => ready(Refusal(error).into_response()).boxed(),
             }
         } else {
             if let Arrival::Network(peer) = arrival {
                 request.extensions_mut().insert(ConnectInfo(peer));
             }
-            Box::pin(self.doors.call(request)).await.into_response()
+            self.doors.clone().call(request).map(IntoResponse::into_response).boxed()
         };
         if !is_news {
-            return response;
+            return answered;
         }
-        let until = self.stop.cancelled_owned();
-        response.map(|body| Body::from_stream(body.into_data_stream().take_until(until)))
+        let until = self.stop.clone().cancelled_owned();
+        let news = move |body: Body| Body::from_stream(body.into_data_stream().take_until(until));
+        answered.map(|response| response.map(news)).boxed()
     }
 }
 

@@ -26,18 +26,21 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde::Deserialize;
 use toolgrove_core::call::{Caller, View};
-use toolgrove_wire::envelope::{self, INVALID_REQUEST, NotAMessage};
+use toolgrove_wire::envelope::{INVALID_REQUEST, NotAMessage};
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::modern::{RequestMeta, VERSION};
-use toolgrove_wire::{Message, Raw};
+use toolgrove_wire::{Gathered, Message, Raw};
 
 use self::answer::{ClientEra, Failure};
 pub use self::stream::event_stream;
-use self::stream::{Streams, refuse};
+use self::stream::{Running, Streams, refuse};
 use crate::App;
 use crate::api::text::profile;
 use crate::auth::{Pass, let_in};
@@ -81,14 +84,15 @@ pub async fn one(State(app): State<Arc<App>>, Path(slug): Path<String>, request:
 }
 
 /// A request to a door, before it is known from whom it is.
-pub(crate) async fn enter(app: Arc<App>, view: View, request: Request<Body>) -> Response {
-    let_in(&app.clone(), request, |Pass { caller, .. }, request| async move {
-        if let Err(failure) = check_instance(&app, &caller, &view) {
-            return refuse(None, ClientEra::Legacy(Version::LATEST), &failure);
-        }
-        serve(app, caller, view, request).await
-    })
-    .await
+pub(crate) fn enter(app: Arc<App>, view: View, request: Request<Body>) -> BoxFuture<'static, Response> {
+    // On the path of most calls, nothing but the call itself becomes a future.
+    if let Some(caller) = app.owner(request.headers()) {
+        return serve(app, caller, view, request);
+    }
+    let known = async move {
+        let_in(&app.clone(), request, |Pass { caller, .. }, request| serve(app, caller, view, request)).await
+    };
+    known.boxed()
 }
 
 /// What is off or not there is said before anything is read.
@@ -99,15 +103,28 @@ fn check_instance(app: &App, caller: &Caller, view: &View) -> Result<(), Failure
     toolgrove_core::catalog::usable(&offer.instance).map_err(|it| Failure::of(&it, view))
 }
 
-async fn serve(app: Arc<App>, caller: Arc<Caller>, view: View, request: Request<Body>) -> Response {
-    let (parts, body) = request.into_parts();
-    match parts.method {
-        // On the heap at once: the layers around this move what they are given several times.
-        Method::POST => Box::pin(post(app, caller, view, parts.headers, body)).await,
-        Method::GET => legacy::hear(&app, &caller, &view, &parts.headers),
-        Method::DELETE => legacy::end(&app, &caller, &view, &parts.headers),
-        _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
-    }
+fn serve(
+    app: Arc<App>,
+    caller: Arc<Caller>,
+    view: View,
+    request: Request<Body>,
+) -> BoxFuture<'static, Response> {
+    let (Parts { method, headers, .. }, body) = request.into_parts();
+    let response = match (check_instance(&app, &caller, &view), method) {
+        (Err(failure), _) => refuse(None, ClientEra::Legacy(Version::LATEST), &failure),
+        (Ok(()), Method::POST) => return post(app, caller, view, headers, body).boxed(),
+        (Ok(()), Method::GET) => legacy::hear(&app, &caller, &view, &headers),
+        (Ok(()), Method::DELETE) => legacy::end(&app, &caller, &view, &headers),
+        (Ok(()), _) => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+    };
+    ready(response).boxed()
+}
+
+/// What becomes of a request: an answer at once, one that is waited for as calls are, or in another way.
+enum Reply<'a> {
+    Now(Response),
+    Running(Box<Running>),
+    Later(BoxFuture<'a, Response>),
 }
 
 async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap, body: Body) -> Response {
@@ -137,46 +154,38 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
         Err(_) => RequestMeta::read(body.get("params").as_ref()),
     };
     let is_modern = modern_header || meta.version.is_some();
-    if !is_modern {
-        let answered = legacy::respond(&app, caller, view, headers, streams, (body, message, meta));
-        return Box::pin(answered).await;
-    }
-    match message {
-        Err(problem) => {
-            let failure = Failure { rpc: problem.rpc(), status: 400 };
-            refuse(envelope::id_of(&body).as_ref(), ClientEra::Modern, &failure)
-        }
-        Ok(Message::Request { id, method, params }) => {
-            let request = (id, method, params, meta);
-            let answered = modern::respond(&app, caller, view, headers, streams, request);
-            Box::pin(answered).await
-        }
-        Ok(Message::Notification { .. }) => StatusCode::ACCEPTED.into_response(),
-        Ok(Message::Response { .. }) => {
-            let failure = Failure::new(
-                400,
-                INVALID_REQUEST,
-                "nothing was asked of the client, so nothing can be answered",
-            );
-            refuse(None, ClientEra::Modern, &failure)
-        }
+    let reply = if is_modern {
+        modern::reply(&app, caller, view, headers, (body, message, meta))
+    } else {
+        legacy::reply(&app, caller, view, headers, (body, message, meta))
+    };
+    match reply {
+        Reply::Now(response) => response,
+        Reply::Running(running) => running.respond(streams).await,
+        Reply::Later(response) => response.await,
     }
 }
 
 /// Reads a body that says it is JSON and keeps within the limit.
-async fn read_body(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Failure> {
+async fn read_body(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Failure> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if !kind.trim_start().to_ascii_lowercase().starts_with("application/json") {
         return Err(Failure::new(415, INVALID_REQUEST, "Content-Type must be application/json"));
     }
-    match Limited::new(body, limit).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(problem) if problem.is::<LengthLimitError>() => {
+    let expected = hyper::body::Body::size_hint(&body)
+        .exact()
+        .map(|it| usize::try_from(it).unwrap_or(usize::MAX).min(limit));
+    let mut gathered = Gathered::default();
+    while let Some(frame) = body.frame().await {
+        let early = |_| Failure::new(400, INVALID_REQUEST, "the body ended early");
+        let Ok(data) = frame.map_err(early)?.into_data() else { continue };
+        if gathered.len() + data.len() > limit {
             let message = format!("a message may have at most {} MiB", limit / (1024 * 1024));
-            Err(Failure::new(413, INVALID_REQUEST, message))
+            return Err(Failure::new(413, INVALID_REQUEST, message));
         }
-        Err(_) => Err(Failure::new(400, INVALID_REQUEST, "the body ended early")),
+        gathered.push(data, expected);
     }
+    Ok(gathered.into_bytes())
 }
 
 /// A client that does not say so can read an event stream; one that names only other types cannot.

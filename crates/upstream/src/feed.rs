@@ -205,7 +205,7 @@ pub(crate) async fn listen(mux: Arc<Mux>, speech: Speech, topic: Topic, ack: Ack
         let abilities = topic.abilities();
         let ask = Ask { abilities, ..Ask::own(LISTEN, &params, LONGEST_PAUSE, Leaving::Cancel) };
         let Ok(mut ticket) = mux.enter(&ask) else { return };
-        let body = speech.request(ticket.id, &ask);
+        let body = speech.request(ticket.id, &ask).into_bytes();
         if ticket.send(body, &ask).await.is_err() {
             return;
         }

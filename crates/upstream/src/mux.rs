@@ -110,7 +110,7 @@ impl Mux {
     /// Sends one request and waits for its answer. Dropping the future tells the server, unless `ask` says not to.
     pub(crate) async fn ask(self: &Arc<Self>, speech: &Speech, ask: &Ask<'_>) -> Result<Raw, Failure> {
         let mut ticket = self.enter(ask)?;
-        let body = speech.request(ticket.id, ask);
+        let body = speech.request(ticket.id, ask).into_bytes();
         ticket.send(body, ask).await?;
         ticket.wait(ask.timeout).await
     }
@@ -144,7 +144,7 @@ impl Mux {
     /// Sends a request whose answer nobody waits for.
     pub(crate) fn send_beside(&self, speech: &Speech, ask: &Ask<'_>) {
         let Some(outbox) = self.lock().outbox.clone() else { return };
-        outbox.send_soon(speech.request(self.next.fetch_add(1, Ordering::Relaxed), ask));
+        outbox.send_soon(speech.request(self.next.fetch_add(1, Ordering::Relaxed), ask).into_bytes());
     }
 
     /// Takes one JSON text that arrived; 2025-03-26 allows several messages in one.

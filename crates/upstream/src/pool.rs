@@ -206,8 +206,8 @@ impl Links for Pool {
     async fn request(
         &self,
         instance: &Arc<Instance>,
-        outgoing: Outgoing,
-        events: Events,
+        outgoing: &Outgoing,
+        events: &Events,
     ) -> Result<Raw, Error> {
         let entry = self.entry(instance);
         let mut tries = Tries::new(outgoing.repeatable);
@@ -215,7 +215,7 @@ impl Links for Pool {
         loop {
             let lease = entry.link(&who, Patience::BackOff).await?;
             events.linked(lease.queued);
-            match lease.link.call(&outgoing, &events).await {
+            match lease.link.call(outgoing, events).await {
                 Ok(result) => return Ok(result),
                 Err(failure) => entry.after(&lease.link, failure, &mut tries)?,
             }
@@ -226,7 +226,7 @@ impl Links for Pool {
     fn request_beside(&self, instance: &Arc<Instance>, outgoing: Outgoing) {
         let (pool, instance) = (self.clone(), instance.clone());
         spawn("request-beside", async move {
-            if let Err(error) = pool.request(&instance, outgoing, Events::none()).await {
+            if let Err(error) = pool.request(&instance, &outgoing, &Events::none()).await {
                 tracing::debug!(server = instance.slug, %error, "a request for which nobody waited failed");
             }
         });

@@ -9,7 +9,7 @@ use toolgrove_core::call::Outgoing;
 use toolgrove_core::event::Events;
 use toolgrove_wire::capability::Declared;
 use toolgrove_wire::modern::{self, Implementation};
-use toolgrove_wire::{Abilities, Edit, Raw};
+use toolgrove_wire::{Abilities, Edit, Pieces, Raw};
 
 use crate::desk::Watcher;
 
@@ -82,26 +82,25 @@ impl Speech {
         Self::Modern { meta: object.bytes().slice(1..object.bytes().len() - 1) }
     }
 
-    /// The whole body of a request. Parameters without `_meta`, the usual case, are copied once.
-    pub(crate) fn request(&self, id: u64, ask: &Ask<'_>) -> Bytes {
+    /// The whole body of a request. Parameters without `_meta`, the usual case, are not touched.
+    pub(crate) fn request(&self, id: u64, ask: &Ask<'_>) -> Pieces {
         let params = ask.params.bytes();
         let own_size = if let Self::Modern { meta } = self { meta.len() + 256 } else { 0 };
-        let mut out = BytesMut::with_capacity(params.len() + own_size + ask.method.len() + 128);
+        let mut out = Pieces::begin(own_size + ask.method.len() + 128, params);
         out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         put_number(&mut out, id);
         out.put_slice(b",\"method\":\"");
         out.put_slice(ask.method.as_bytes());
         out.put_slice(b"\",\"params\":");
         if matches!(self, Self::Modern { .. }) || ask.events.wants_progress() {
-            self.put_params(&mut out, id, ask);
-        } else {
-            out.put_slice(params);
+            let last = self.put_params(&mut out, id, ask);
+            return Pieces::end(out, &last);
         }
-        out.put_u8(b'}');
-        out.freeze()
+        Pieces::end(out, params)
     }
 
-    fn put_params(&self, out: &mut BytesMut, id: u64, ask: &Ask<'_>) {
+    /// Writes what this hop says in `_meta`; gives what follows it up to the end of the parameters.
+    fn put_params(&self, out: &mut BytesMut, id: u64, ask: &Ask<'_>) -> Bytes {
         let (mut is_empty, mut own) = (true, None);
         for member in ask.params.members() {
             is_empty = false;
@@ -110,13 +109,12 @@ impl Speech {
             }
         }
         if let Some(own) = own {
-            out.put_slice(Edit::of(ask.params).set("_meta", self.merge_meta(&own, id, ask)).done().bytes());
-            return;
+            return Edit::of(ask.params).set("_meta", self.merge_meta(&own, id, ask)).done().bytes().clone();
         }
         out.put_slice(b"{\"_meta\":{");
         self.put_meta(out, id, ask);
         out.put_slice(if is_empty { b"}" } else { b"}," });
-        out.put_slice(if is_empty { b"}" } else { &ask.params.bytes()[1..] });
+        if is_empty { Bytes::from_static(b"}") } else { ask.params.bytes().slice(1..) }
     }
 
     /// The members this hop adds to `_meta`, without braces.
@@ -206,7 +204,7 @@ mod tests {
         let params = Raw::parse(params).expect("valid");
         let own = Ask::own("tools/call", &params, Duration::ZERO, Leaving::Cancel);
         let ask = Ask { events, log_level, abilities: Abilities::FORM, ..own };
-        let body = speech.request(120, &ask);
+        let body = speech.request(120, &ask).into_bytes();
         assert!(Raw::parse(body.clone()).is_ok());
         let expected = format!(r#"{{"jsonrpc":"2.0","id":120,"method":"tools/call","params":{expected}}}"#);
         assert_eq!(String::from_utf8_lossy(&body), expected);

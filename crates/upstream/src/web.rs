@@ -15,12 +15,12 @@ pub(crate) use line::{Inflow, Lines, Unanswered};
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use futures::TryFutureExt;
 use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, Response, Uri};
-use http_body_util::Full;
 use toolgrove_core::instance::{HttpReach, UnixFraming, UnixReach};
 use toolgrove_core::{Error, Secret};
+use toolgrove_wire::Pieces;
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -148,7 +148,7 @@ impl Endpoint {
         &self,
         method: Method,
         head: &Head<'_>,
-        body: Bytes,
+        body: Pieces,
     ) -> Result<Response<Inflow>, Failure> {
         let (instance, fetch) = (&self.context.instance, &self.context.fetch);
         let Some(tokens) = &self.context.options.tokens else {
@@ -177,7 +177,7 @@ impl Endpoint {
         token: Option<&Secret>,
         method: &Method,
         head: &Head<'_>,
-        body: Bytes,
+        body: Pieces,
     ) -> Result<Response<Inflow>, Failure> {
         let token = token.map(bearer).transpose()?;
         let sent = Sent { method, head, token, body };
@@ -213,8 +213,12 @@ impl Endpoint {
         Err(self.context.unreachable("it redirects in circles").into())
     }
 
-    async fn send_to(&self, uri: Uri, sent: &Sent<'_>) -> Result<Response<Inflow>, Failure> {
-        let mut request = Request::new(Full::new(sent.body.clone()));
+    fn send_to(
+        &self,
+        uri: Uri,
+        sent: &Sent<'_>,
+    ) -> impl Future<Output = Result<Response<Inflow>, Failure>> + Send {
+        let mut request = Request::new(sent.body.clone());
         *request.uri_mut() = uri;
         *request.method_mut() = sent.method.clone();
         *request.headers_mut() = sent.head.base.clone();
@@ -224,17 +228,19 @@ impl Endpoint {
         if let Some(token) = &sent.token {
             request.headers_mut().insert(AUTHORIZATION, token.clone());
         }
-        self.lines.send(request).await.map_err(|error| {
-            if let Some(host) = refused_host(&error) {
-                return Failure::Final(Error::PrivateAddress { host });
-            }
-            let unreachable = self.context.unreachable(cause(&error));
-            match error {
-                // Without a connection nothing was sent, and another try would fail the same way.
-                Unanswered::Connect(_) => Failure::Final(unreachable),
-                Unanswered::Lost(_) => Failure::Lost(unreachable),
-            }
-        })
+        self.lines.send(request).map_err(|it| self.unanswered(it))
+    }
+
+    fn unanswered(&self, error: Unanswered) -> Failure {
+        if let Some(host) = refused_host(&error) {
+            return Failure::Final(Error::PrivateAddress { host });
+        }
+        let unreachable = self.context.unreachable(cause(&error));
+        match error {
+            // Without a connection nothing was sent, and another try would fail the same way.
+            Unanswered::Connect(_) => Failure::Final(unreachable),
+            Unanswered::Lost(_) => Failure::Lost(unreachable),
+        }
     }
 }
 
@@ -243,7 +249,7 @@ struct Sent<'a> {
     method: &'a Method,
     head: &'a Head<'a>,
     token: Option<HeaderValue>,
-    body: Bytes,
+    body: Pieces,
 }
 
 /// The headers of one request: those of its link, and the few of its own.

@@ -6,7 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
 use crate::raw::put_string;
-use crate::{Malformed, Raw};
+use crate::{Malformed, Pieces, Raw};
 
 pub const PARSE_ERROR: i64 = -32700;
 pub const INVALID_REQUEST: i64 = -32600;
@@ -191,7 +191,15 @@ pub fn notification(method: &str, params: Option<&Raw>) -> Bytes {
 }
 
 pub fn response(id: &Id, result: &Raw) -> Bytes {
-    write(Some(id), None, Some(("result", result)))
+    response_in_pieces(id, result).into_bytes()
+}
+
+pub fn response_in_pieces(id: &Id, result: &Raw) -> Pieces {
+    let mut front = Pieces::begin(64 + id.0.bytes().len(), result.bytes());
+    front.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    front.put_slice(id.0.bytes());
+    front.put_slice(b",\"result\":");
+    Pieces::end(front, result.bytes())
 }
 
 /// Writes an error. Without an id the member is `null` for legacy peers and absent for modern ones, as each era demands.

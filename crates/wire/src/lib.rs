@@ -6,6 +6,7 @@ pub mod envelope;
 pub mod legacy;
 mod long;
 pub mod modern;
+mod pieces;
 mod raw;
 pub mod scan;
 pub mod seal;
@@ -14,6 +15,7 @@ pub mod sse;
 
 pub use capability::Abilities;
 pub use envelope::{Id, Message, RpcError};
+pub use pieces::{Gathered, Pieces};
 pub use raw::{Items, Member, Members, Raw};
 pub use scan::Malformed;
 pub use seal::Seal;

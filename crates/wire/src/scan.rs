@@ -17,9 +17,8 @@ pub const MAX_DEPTH: usize = 127;
 /// Up to this many keys are compared one by one; larger objects get a hash set.
 const FEW_KEYS: usize = 12;
 
-/// So many bytes are looked at one by one, and so many together.
+/// So many bytes are looked at one by one before a search begins.
 const NEAR: usize = 16;
-const TOGETHER: usize = 32;
 
 /// Why a text is not JSON we accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -298,14 +297,13 @@ fn plain_end(bytes: &[u8]) -> usize {
     if let Some(end) = bytes[..near].iter().position(|it| is_special(*it)) {
         return end;
     }
-    let mut at = near;
-    // Looked at together, many bytes cost what a few do.
-    while let Some(many) = bytes.get(at..at + TOGETHER)
-        && many.iter().fold(0, |found, it| found | u8::from(is_special(*it))) == 0
-    {
-        at += TOGETHER;
-    }
-    at + bytes[at..].iter().position(|it| is_special(*it)).unwrap_or(bytes.len() - at)
+    let rest = &bytes[near..];
+    let rest = &rest[..memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
+    // The least of many bytes is found at once, one that is too small only one by one.
+    let is_plain = rest.iter().fold(u8::MAX, |least, it| least.min(*it)) >= 0x20;
+    let end =
+        if is_plain { rest.len() } else { rest.iter().position(|it| is_special(*it)).unwrap_or(rest.len()) };
+    near + end
 }
 
 /// The end of the value that starts at `at`. Only for checked text.

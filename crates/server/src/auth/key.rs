@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use http::request::Parts;
+use http::{HeaderMap, header};
 use toolgrove_core::Error;
 use toolgrove_core::call::{Caller, Role};
 
@@ -23,6 +24,16 @@ pub const AS: &str = "toolgrove-as";
 pub struct Local;
 
 impl App {
+    /// The one person of a solo hub, who came with the key: the only ones of whom that is known without asking anybody.
+    pub(crate) fn owner(&self, headers: &HeaderMap) -> Option<Arc<Caller>> {
+        let solo = self.gate.solo.as_ref()?;
+        let given = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+        let (scheme, given) = given.split_once(' ')?;
+        let has_key =
+            scheme.eq_ignore_ascii_case("bearer") && secret::same(given.trim(), self.gate.key.reveal());
+        (has_key && !headers.contains_key(AS)).then(|| solo.clone())
+    }
+
     /// Whoever came with the key; none if it is not the key, or not good there.
     pub(super) async fn keyholder(&self, given: &str, request: &Parts) -> Result<Option<Arc<Caller>>, Error> {
         let is_local = request.extensions.get::<Local>().is_some();

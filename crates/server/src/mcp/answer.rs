@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use toolgrove_core::Error;
 use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
+use toolgrove_core::catalog::Form;
 use toolgrove_core::event::{Event, Events, ListKind};
 use toolgrove_core::tabs;
 use toolgrove_wire::capability::TASKS;
@@ -142,14 +143,12 @@ async fn list_answer(
     }
     app.hub.freshen_stale(&client.caller, &client.view);
     let catalog = app.hub.catalog(&client.caller);
-    let items = catalog.list(&client.view, kind, client.caller.profile);
-    let items = items.map_err(|it| Failure::of(&it, &client.view))?;
-    let items = match (kind, client.era) {
-        (ListKind::Tools, ClientEra::Legacy(version)) => legacy::tools_for_client(&items, version),
-        (ListKind::Tools, ClientEra::Modern) => modern::tools_for_client(&items),
-        _ => items,
+    let form = match client.era {
+        ClientEra::Modern => Form::Modern,
+        ClientEra::Legacy(version) => Form::of_legacy(version),
     };
-    let result = Raw::object(kind.member(), &items);
+    let result = catalog.listing(&client.view, kind, client.caller.profile, form);
+    let result = result.map_err(|it| Failure::of(&it, &client.view))?;
     Ok(match client.era {
         ClientEra::Legacy(_) => result,
         ClientEra::Modern => {
@@ -200,7 +199,12 @@ async fn call_answer(
         started_at: app.hub.now(),
     };
     let params = call.params.clone();
-    let Outcome { result, kind, instance } = match call_after_visit(app, call, events).await {
+    let called = if has_agreed(&call) {
+        Box::pin(call_after_visit(app, call, events)).await
+    } else {
+        app.hub.call(call, events).await
+    };
+    let Outcome { result, kind, instance } = match called {
         Ok(outcome) => outcome,
         // Over MCP a model can correct its own arguments, so they come back as a result.
         Err(error @ Error::Arguments { .. }) => return Ok(in_era(app, client, method, &tool_error(&error))),
@@ -235,16 +239,17 @@ const URL_REQUIRED: i64 = -32042;
 /// How long a server may take to notice that a person was at the page.
 const NOTICED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Runs a call. A person who has agreed to visit a page may still be there when the client calls again: a server that
-/// refuses until then is asked again for a while.
+/// Whether a person has agreed to something, such as to visit a page.
+fn has_agreed(call: &Call) -> bool {
+    let says_so = |it: &Raw| it.get_text("action").as_deref() == Some("accept");
+    call.asking == Asking::ByRetry
+        && call.params.get("inputResponses").is_some_and(|it| it.members().any(|it| says_so(&it.value())))
+}
+
+/// Runs a call whose person may still be at the page when the client calls again: a server that refuses until then
+/// is asked again for a while.
 async fn call_after_visit(app: &App, call: Call, events: Events) -> Result<Outcome, Error> {
-    let has_agreed = |it: &Raw| it.get_text("action").as_deref() == Some("accept");
-    let answers = call.params.get("inputResponses").filter(|_| call.asking == Asking::ByRetry);
-    let agreed = answers.is_some_and(|it| it.members().any(|it| has_agreed(&it.value())));
     let (began, mut pause) = (Instant::now(), Duration::from_millis(250));
-    if !agreed {
-        return app.hub.call(call, events).await;
-    }
     loop {
         let call = Call { id: Uuid::now_v7(), ..call.clone() };
         match app.hub.call(call, events.clone()).await {

@@ -145,7 +145,7 @@ impl Conversation {
         task::spawn("answer", async move { running.send_to(&out).await });
     }
 
-    fn run(&self, id: Id, method: String, params: Option<Raw>) -> Running {
+    fn run(&self, id: Id, method: String, params: Option<Raw>) -> Box<Running> {
         let session = self.session.get().cloned().unwrap_or_else(|| {
             // A request before `initialize`: answered in our newest legacy words, remembered nowhere.
             session::unlisted(&self.caller, self.view.clone(), Version::LATEST)

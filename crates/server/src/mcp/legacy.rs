@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
 use futures::stream::StreamExt;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::json;
@@ -15,10 +16,11 @@ use toolgrove_wire::legacy::Version;
 use toolgrove_wire::modern::RequestMeta;
 use toolgrove_wire::{Abilities, Edit, Id, Message, Raw};
 
+use super::Reply;
 use super::answer::{Client, ClientEra, Failure, capabilities, client_name, instructions};
 use super::notices::{Notices, Wanted};
 use super::session::{self, Session, unlisted};
-use super::stream::{Running, Streams, event_stream, json as json_response, notice_stream, refuse};
+use super::stream::{Running, event_stream, json as json_response, notice_stream, refuse};
 use crate::App;
 
 const SESSION: &str = "mcp-session-id";
@@ -47,73 +49,70 @@ pub fn initialized(app: &App, client: &Client, version: Version) -> Result<Raw, 
     })
 }
 
-/// Answers a POST that is not modern.
-pub async fn respond(
-    app: &Arc<App>,
+/// What becomes of a POST that is not modern.
+pub(super) fn reply<'a>(
+    app: &'a Arc<App>,
     caller: Arc<Caller>,
     view: View,
     headers: &HeaderMap,
-    streams: Streams,
     (body, message, meta): (Raw, Result<Message, NotAMessage>, RequestMeta),
-) -> Response {
-    let era = ClientEra::Legacy(Version::LATEST);
+) -> Reply<'a> {
+    let refused = |id: Option<&Id>, failure: &Failure| {
+        Reply::Now(refuse(id, ClientEra::Legacy(Version::LATEST), failure))
+    };
     if let Some(header) = headers.get("mcp-protocol-version")
         && header.to_str().ok().and_then(Version::parse).is_none()
     {
-        let failure =
-            Failure::new(400, INVALID_REQUEST, "header MCP-Protocol-Version names no version known here");
-        return refuse(None, era, &failure);
+        let text = "header MCP-Protocol-Version names no version known here";
+        return refused(None, &Failure::new(400, INVALID_REQUEST, text));
     }
     let session = match headers.get(SESSION).map(|it| it.to_str().unwrap_or_default()) {
         None => None,
-        Some(id) => match app.sessions.find(id, &caller, &view) {
-            Some(session) => Some(session),
-            None => {
-                return refuse(
-                    None,
-                    era,
-                    &Failure::new(404, INVALID_REQUEST, "this session does not exist; initialize again"),
-                );
-            }
-        },
+        Some(id) => {
+            let text = "this session does not exist; initialize again";
+            let found = app.sessions.find(id, &caller, &view);
+            let Some(found) = found else {
+                return refused(None, &Failure::new(404, INVALID_REQUEST, text));
+            };
+            Some(found)
+        }
     };
     if body.is_array() {
-        return match &session {
-            Some(session) if session.version.has_batches() => batch(app, &caller, session, &body).await,
-            _ => refuse(None, era, &Failure { rpc: NotAMessage::Batch.rpc(), status: 400 }),
+        return match session {
+            Some(session) if session.version.has_batches() => {
+                Reply::Later(async move { batch(app, &caller, &session, &body).await }.boxed())
+            }
+            _ => refused(None, &Failure { rpc: NotAMessage::Batch.rpc(), status: 400 }),
         };
     }
     match message {
         Err(problem) => {
             let failure = Failure { rpc: problem.rpc(), status: 400 };
-            refuse(envelope::id_of(&body).as_ref(), era, &failure)
+            refused(envelope::id_of(&body).as_ref(), &failure)
         }
         Ok(Message::Request { id, method, params }) if method == "initialize" => {
             if session.is_some() {
-                return refuse(
-                    Some(&id),
-                    era,
-                    &Failure::new(400, INVALID_REQUEST, "this session is already initialized"),
-                );
+                let text = "this session is already initialized";
+                return refused(Some(&id), &Failure::new(400, INVALID_REQUEST, text));
             }
-            initialize(app, caller, view, &id, params.as_ref()).await
+            Reply::Later(async move { initialize(app, caller, view, &id, params.as_ref()).await }.boxed())
         }
         Ok(Message::Request { id, method, params }) => {
             let session = session.unwrap_or_else(|| stateless(&caller, view, headers));
             let client = session.client(caller, Door::Legacy);
-            session.start(app, client, id, method, params, meta).respond(streams).await
+            Reply::Running(session.start(app, client, id, method, params, meta))
         }
         Ok(Message::Notification { method, params }) => {
             if let Some(session) = session {
                 session.notified(app, &method, params.as_ref());
             }
-            StatusCode::ACCEPTED.into_response()
+            Reply::Now(StatusCode::ACCEPTED.into_response())
         }
         Ok(Message::Response { id, result }) => {
             if let Some(session) = session {
                 session.answered(id.as_ref(), result);
             }
-            StatusCode::ACCEPTED.into_response()
+            Reply::Now(StatusCode::ACCEPTED.into_response())
         }
     }
 }
@@ -145,7 +144,7 @@ async fn initialize(
     let session = app.sessions.open(&caller, view, version, abilities(params, version), name);
     match initialized(app, &session.client(caller, Door::Legacy), version) {
         Ok(result) => {
-            let mut response = json_response(200, envelope::response(id, &result));
+            let mut response = json_response(200, envelope::response(id, &result).into());
             if let Ok(value) = HeaderValue::from_str(&session.id) {
                 response.headers_mut().insert(SESSION, value);
             }
@@ -186,7 +185,7 @@ async fn batch(app: &Arc<App>, caller: &Arc<Caller>, session: &Arc<Session>, bod
         return StatusCode::ACCEPTED.into_response();
     }
     let answers: Vec<Raw> = answers.into_iter().filter_map(|it| Raw::parse(it).ok()).collect();
-    json_response(200, Raw::array(&answers).bytes().clone())
+    json_response(200, Raw::array(&answers).bytes().clone().into())
 }
 
 /// `GET`: the stream on which a session hears of changes.

@@ -2,23 +2,24 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use futures::stream;
-use http::HeaderMap;
+use futures::{FutureExt, stream};
+use http::{HeaderMap, StatusCode};
 use toolgrove_core::call::{Caller, Door, View};
 use toolgrove_core::event::{Events, Heard, Progress};
 use toolgrove_core::header;
-use toolgrove_wire::envelope::{self, INVALID_PARAMS, METHOD_NOT_FOUND};
+use toolgrove_wire::envelope::{self, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, NotAMessage};
 use toolgrove_wire::modern::{HEADER_MISMATCH, RequestMeta, UNSUPPORTED_VERSION, VERSION, with_meta};
-use toolgrove_wire::{Abilities, Edit, Id, Raw, RpcError, sse};
+use toolgrove_wire::{Abilities, Edit, Id, Message, Raw, RpcError, sse};
 
+use super::Reply;
 use super::answer::{Client, ClientEra, Failure, answer, client_name};
 use super::answering::Answering;
 use super::notices::{Notices, Wanted};
 use super::park::{self, Binding, Go, Parking, Returned};
-use super::stream::{Asker, Running, Streams, event_stream, json, refuse};
+use super::stream::{Asker, Running, event_stream, json, refuse};
 use crate::App;
 
 /// Every method of this era that the hub answers.
@@ -45,39 +46,52 @@ pub fn client(caller: Arc<Caller>, view: View, door: Door, meta: &RequestMeta) -
     Client { caller, view, era: ClientEra::Modern, door, chat, log_level: None, abilities, name }
 }
 
-/// Answers one request over HTTP.
-pub async fn respond(
-    app: &Arc<App>,
+/// What becomes of a POST that is modern.
+pub(super) fn reply<'a>(
+    app: &'a Arc<App>,
     caller: Arc<Caller>,
     view: View,
     headers: &HeaderMap,
-    streams: Streams,
-    (id, method, mut params, mut meta): (Id, String, Option<Raw>, RequestMeta),
-) -> Response {
+    (body, message, mut meta): (Raw, Result<Message, NotAMessage>, RequestMeta),
+) -> Reply<'a> {
+    let refused = |id: Option<&Id>, failure: &Failure| Reply::Now(refuse(id, ClientEra::Modern, failure));
+    let (id, method, mut params) = match message {
+        Ok(Message::Request { id, method, params }) => (id, method, params),
+        Ok(Message::Notification { .. }) => return Reply::Now(StatusCode::ACCEPTED.into_response()),
+        Ok(Message::Response { .. }) => {
+            let text = "nothing was asked of the client, so nothing can be answered";
+            return refused(None, &Failure::new(400, INVALID_REQUEST, text));
+        }
+        Err(problem) => {
+            let failure = Failure { rpc: problem.rpc(), status: 400 };
+            return refused(envelope::id_of(&body).as_ref(), &failure);
+        }
+    };
     if TRACE.iter().any(|it| headers.contains_key(*it)) {
         params = with_trace(headers, params);
         meta.has_other_keys = true;
     }
     let client = client(caller, view, Door::Mcp, &meta);
     app.live.meet(client.caller.person, client.name.as_ref());
-    let checked =
-        check_headers(headers, &method, params.as_ref(), &meta).and_then(|()| check_method(&method));
+    let checked = check_headers(headers, &method, params.as_ref(), &meta)
+        .and_then(|()| check_method(&method))
+        .and_then(|()| check_params(app, &client, headers, &method, params.as_ref()));
     if let Err(failure) = checked {
-        return refuse(Some(&id), ClientEra::Modern, &failure);
-    }
-    if let Err(failure) = check_params(app, &client, headers, &method, params.as_ref()) {
-        return refuse(Some(&id), ClientEra::Modern, &failure);
+        return refused(Some(&id), &failure);
     }
     if method == "subscriptions/listen" {
-        return match listen(app, &client, &id, params.as_ref()).await {
-            Ok((acknowledged, notices)) => listen_stream(acknowledged, notices),
-            Err(failure) => refuse(Some(&id), ClientEra::Modern, &failure),
+        let listening = async move {
+            match listen(app, &client, &id, params.as_ref()).await {
+                Ok((acknowledged, notices)) => listen_stream(acknowledged, notices),
+                Err(failure) => refuse(Some(&id), ClientEra::Modern, &failure),
+            }
         };
+        return Reply::Later(listening.boxed());
     }
     match start(app, client, id.clone(), method, params, meta) {
-        Started::Running(running) => running.respond(streams).await,
-        Started::Answered(result) => json(200, envelope::response(&id, &result)),
-        Started::Refused(failure) => refuse(Some(&id), ClientEra::Modern, &failure),
+        Started::Running(running) => Reply::Running(running),
+        Started::Answered(result) => Reply::Now(json(200, envelope::response(&id, &result).into())),
+        Started::Refused(failure) => refused(Some(&id), &failure),
     }
 }
 

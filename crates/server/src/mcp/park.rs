@@ -46,7 +46,7 @@ pub struct Lot {
 }
 
 struct Parked {
-    running: Running,
+    running: Box<Running>,
     asks: Vec<(String, Ask)>,
     caller: Uuid,
     expiry: AbortHandle,
@@ -188,7 +188,7 @@ impl Parking {
 }
 
 /// Parks a call that asks, and makes the result its client gets. Over a limit the questions are declined instead.
-pub(super) fn park(mut running: Running, asks: Vec<Ask>) -> Put {
+pub(super) fn park(mut running: Box<Running>, asks: Vec<Ask>) -> Put {
     let Asker::Park(parking) = &mut running.asker else { return Put::Answered(running) };
     let (app, over) = (parking.app.clone(), parking.round >= ROUNDS || parking.born.elapsed() > CALL_LIFE);
     let asks: Vec<(String, Ask)> = asks
@@ -205,7 +205,7 @@ pub(super) fn park(mut running: Running, asks: Vec<Ask>) -> Put {
 }
 
 /// Puts a call into the lot under its next round.
-fn keep(mut running: Running, asks: Vec<(String, Ask)>) -> Raw {
+fn keep(mut running: Box<Running>, asks: Vec<(String, Ask)>) -> Raw {
     let Asker::Park(parking) = &mut running.asker else { return Raw::empty_object() };
     parking.round += 1;
     parking.events.pause();
@@ -272,7 +272,7 @@ pub enum Returned {
 }
 
 pub struct Resumed {
-    running: Running,
+    running: Box<Running>,
     asks: Vec<(String, Ask)>,
 }
 
@@ -363,7 +363,7 @@ impl Resumed {
                 None => open.push((key, ask)),
             }
         }
-        if open.is_empty() { Go::On(Box::new(running)) } else { Go::AskAgain(keep(running, open)) }
+        if open.is_empty() { Go::On(running) } else { Go::AskAgain(keep(running, open)) }
     }
 }
 

@@ -50,7 +50,7 @@ impl Replays {
     /// Lets a request run on by itself and reads along. The first frame may already be there.
     pub(super) fn record(
         self: &Arc<Self>,
-        mut running: Running,
+        mut running: Box<Running>,
         first: Option<&[u8]>,
         version: Version,
     ) -> impl Stream<Item = Bytes> + Send + use<> {
@@ -97,7 +97,7 @@ impl Replays {
 }
 
 impl Replay {
-    async fn run(&self, running: Running) {
+    async fn run(&self, running: Box<Running>) {
         let (id, era, mut running) = (running.id.clone(), running.era, running);
         loop {
             match running.advance(KEEP_ALIVE).await {

@@ -202,7 +202,7 @@ impl Session {
         method: String,
         params: Option<Raw>,
         meta: RequestMeta,
-    ) -> Running {
+    ) -> Box<Running> {
         let progress_token = meta.progress_token.clone();
         let progress = if progress_token.is_some() { Progress::Wanted } else { Progress::Unwanted };
         let (events, heard) = Events::channel(progress);
@@ -225,7 +225,7 @@ impl Session {
             let failure = Failure::new(400, INVALID_REQUEST, "a request with this id is already running");
             (Asker::Nobody, Answering::new(ready(Err(failure))))
         };
-        Running { id, era, progress_token, events: heard, answer, asker, visits: Vec::new() }
+        Box::new(Running { id, era, progress_token, events: heard, answer, asker, visits: Vec::new() })
     }
 
     /// Puts a request on the list of those that run; none if its id is there already.

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use toolgrove_core::event::{Ask, Event, Heard};
 use toolgrove_wire::envelope::{self, UnknownId};
-use toolgrove_wire::{Id, Raw, sse};
+use toolgrove_wire::{Id, Pieces, Raw, sse};
 
 use super::answer::{ClientEra, Failure, notification};
 use super::answering::Answering;
@@ -113,7 +113,7 @@ impl Running {
     }
 
     /// Runs until there is something for the client, or nothing for so long. Only a final frame ends the request.
-    pub(super) async fn advance(mut self, patience: Duration) -> (Frame, Option<Self>) {
+    pub(super) async fn advance(mut self: Box<Self>, patience: Duration) -> (Frame, Option<Box<Self>>) {
         let quiet = sleep(patience);
         tokio::pin!(quiet);
         loop {
@@ -125,7 +125,7 @@ impl Running {
             match step {
                 Step::Note(note) => return (Frame::Note(note), Some(self)),
                 Step::Final(result) => return (Frame::Final(result), None),
-                Step::Ask(ask) => match self.put(ask).await {
+                Step::Ask(ask) => match Box::pin(self.put(ask)).await {
                     Put::Answered(running) => self = running,
                     Put::Ended(result) => return (Frame::Final(result), None),
                 },
@@ -134,7 +134,7 @@ impl Running {
     }
 
     /// Puts a question to a modern client: answered already, or gathered with its siblings and parked.
-    async fn put(mut self, ask: Ask) -> Put {
+    async fn put(mut self: Box<Self>, ask: Ask) -> Put {
         let Asker::Park(parking) = &mut self.asker else { return Put::Answered(self) };
         let Some(ask) = parking.answer_early(ask) else { return Put::Answered(self) };
         let mut asks = vec![ask];
@@ -156,27 +156,28 @@ impl Running {
         super::park::park(self, asks)
     }
 
-    fn final_bytes(id: &Id, era: ClientEra, result: &Result<Raw, Failure>) -> Bytes {
+    fn last(id: &Id, era: ClientEra, result: &Result<Raw, Failure>) -> Pieces {
         match result {
-            Ok(result) => envelope::response(id, result),
-            Err(failure) => envelope::error(Some(id), &failure.rpc, unknown_id(era)),
+            Ok(result) => envelope::response_in_pieces(id, result),
+            Err(failure) => envelope::error(Some(id), &failure.rpc, unknown_id(era)).into(),
         }
     }
 
+    fn final_bytes(id: &Id, era: ClientEra, result: &Result<Raw, Failure>) -> Bytes {
+        Self::last(id, era, result).into_bytes()
+    }
+
     /// The HTTP answer. Dropping it drops the request, which cancels it.
-    pub async fn respond(self, streams: Streams) -> Response {
+    pub async fn respond(self: Box<Self>, streams: Streams) -> Response {
         let (id, era) = (self.id.clone(), self.era);
         if streams == Streams::Refused {
-            let result = self.finish().await;
-            return json(
-                result.as_ref().err().map_or(200, |it| it.status),
-                Self::final_bytes(&id, era, &result),
-            );
+            let result = Box::pin(self.finish()).await;
+            return json(result.as_ref().err().map_or(200, |it| it.status), Self::last(&id, era, &result));
         }
         let (first, rest) = match self.advance(PATIENCE).await {
             (Frame::Final(result), _) => {
                 let status = result.as_ref().err().map_or(200, |it| it.status);
-                return json(status, Self::final_bytes(&id, era, &result));
+                return json(status, Self::last(&id, era, &result));
             }
             (Frame::Note(note), Some(rest)) => match rest.session() {
                 Some(session) => {
@@ -220,7 +221,7 @@ impl Running {
     }
 
     /// The result alone, for a client that cannot be told anything else.
-    pub(super) async fn finish(self) -> Result<Raw, Failure> {
+    pub(super) async fn finish(self: Box<Self>) -> Result<Raw, Failure> {
         let mut running = self;
         loop {
             match running.advance(KEEP_ALIVE).await {
@@ -232,13 +233,13 @@ impl Running {
     }
 
     /// The whole answer message, for a batch.
-    pub async fn message(self) -> Bytes {
+    pub async fn message(self: Box<Self>) -> Bytes {
         let (id, era) = (self.id.clone(), self.era);
         Self::final_bytes(&id, era, &self.finish().await)
     }
 
     /// Sends everything that comes of the request into a channel that carries other things too.
-    pub async fn send_to(self, out: &mpsc::Sender<Bytes>) {
+    pub async fn send_to(self: Box<Self>, out: &mpsc::Sender<Bytes>) {
         let (id, era, mut running) = (self.id.clone(), self.era, self);
         loop {
             // A client that has gone needs no answer.
@@ -260,7 +261,7 @@ impl Running {
 
 /// What became of a question to a modern client.
 pub(super) enum Put {
-    Answered(Running),
+    Answered(Box<Running>),
     Ended(Result<Raw, Failure>),
 }
 
@@ -278,14 +279,17 @@ pub(super) fn unknown_id(era: ClientEra) -> UnknownId {
     }
 }
 
-pub(super) fn json(status: u16, body: Bytes) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+pub(super) fn json(status: u16, body: Pieces) -> Response {
+    let mut response = Response::new(Body::new(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
 }
 
 /// A failure before anything ran.
 pub(super) fn refuse(id: Option<&Id>, era: ClientEra, failure: &Failure) -> Response {
-    json(failure.status, envelope::error(id, &failure.rpc, unknown_id(era)))
+    json(failure.status, envelope::error(id, &failure.rpc, unknown_id(era)).into())
 }
 
 pub fn event_stream(pieces: impl stream::Stream<Item = Bytes> + Send + 'static) -> Response {

@@ -603,7 +603,7 @@ async fn session_idle(_: Case) {
             legacy_task: LegacyTask::No,
             behind: None,
         };
-        pool.request(&instance, outgoing, Events::none()).await.unwrap();
+        pool.request(&instance, &outgoing, &Events::none()).await.unwrap();
     };
     call().await;
     eventually("the session is deleted", async || !sessions(&server).1.is_empty()).await;

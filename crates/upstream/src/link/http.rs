@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use toolgrove_core::Error;
 use toolgrove_core::instance::{Era, Verdict};
 use toolgrove_wire::legacy::Version;
-use toolgrove_wire::{Abilities, Raw, envelope, modern};
+use toolgrove_wire::{Abilities, Pieces, Raw, envelope, modern};
 
 use super::{HUB_CHAT, Kind, Link, Task, sse};
 use crate::context::Context;
@@ -211,7 +211,7 @@ impl Http {
 
     /// Sends a request to a legacy server whose answer nobody waits for.
     pub(crate) fn send_beside(&self, ask: &Ask<'_>) {
-        self.wire.post_soon(vec![self.wire.speech.request(self.wire.next_id(), ask)]);
+        self.wire.post_soon(vec![self.wire.speech.request(self.wire.next_id(), ask).into_bytes()]);
     }
 
     /// Sends a message that has no answer, from where nothing may wait.
@@ -242,7 +242,7 @@ impl Http {
         self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.wire.has_session {
             let head = Head::plain(&self.wire.head);
-            let deleted = self.wire.endpoint.send(Method::DELETE, &head, Bytes::new());
+            let deleted = self.wire.endpoint.send(Method::DELETE, &head, Pieces::default());
             let _ = timeout(DELETE_TIMEOUT, deleted).await;
         }
     }
@@ -327,7 +327,7 @@ impl Wire {
     /// Posts an answer to a question of the server. One that is not taken ends its call, whatever the server says.
     pub(crate) async fn post_reply(&self, body: Bytes) -> Result<(), Error> {
         let posted = async {
-            let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body).await?;
+            let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body.into()).await?;
             if response.status().is_success() {
                 web::collect_text(response).await;
                 return Ok(());
@@ -364,7 +364,7 @@ impl Wire {
     /// Posts something that has no answer; what comes back does not matter.
     async fn post_quietly(&self, body: Bytes) {
         let posted = async {
-            let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body).await?;
+            let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body.into()).await?;
             Ok::<_, Failure>(web::collect_text(response).await)
         };
         if let Ok(Err(failure)) = timeout(NOTIFY_TIMEOUT, posted).await {

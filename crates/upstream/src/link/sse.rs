@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, HeaderMap};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolgrove_core::event::News;
-use toolgrove_wire::{Abilities, Raw};
+use toolgrove_wire::{Abilities, Pieces, Raw};
 
 use super::http::HTTP_SSE;
 use super::{Kind, Link, Task};
@@ -60,7 +60,7 @@ pub(crate) async fn open(
 /// Opens the stream and waits for the URL to post to.
 async fn listen(context: &Arc<Context>, endpoint: &Endpoint) -> Result<(EventStream, String), Failure> {
     let headers = endpoint.headers(web::EVENTS);
-    let response = endpoint.send(Method::GET, &Head::plain(&headers), Bytes::new()).await?;
+    let response = endpoint.send(Method::GET, &Head::plain(&headers), Pieces::default()).await?;
     if !response.status().is_success() {
         return Err(web::refused(context, response).await);
     }
@@ -126,7 +126,7 @@ async fn post(
     body: Bytes,
 ) -> Result<(), Failure> {
     let head = Head::plain(&headers);
-    let sent = timeout(POST_TIMEOUT, target.send(Method::POST, &head, body)).await;
+    let sent = timeout(POST_TIMEOUT, target.send(Method::POST, &head, body.into())).await;
     let response = sent.map_err(|_| Failure::Lost(mux.context.timeout(POST_TIMEOUT)))??;
     if !response.status().is_success() {
         return Err(match web::refused(&mux.context, response).await {

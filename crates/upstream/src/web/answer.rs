@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::ext::ReasonPhrase;
 use toolgrove_core::Error;
 use toolgrove_wire::sse::{self, Event};
-use toolgrove_wire::{Message, Raw};
+use toolgrove_wire::{Gathered, Message, Raw};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -52,28 +52,16 @@ pub(crate) async fn collect(context: &Context, response: Response<Inflow>) -> Re
         return Err(context.too_large().into());
     }
     let mut body = response.into_body();
-    let mut first = Bytes::new();
-    let mut all = BytesMut::new();
+    let mut gathered = Gathered::default();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|it| Failure::Lost(context.unreachable(broken(&it))))?;
         let Ok(data) = frame.into_data() else { continue };
-        if first.is_empty() && all.is_empty() {
-            first = data;
-            continue;
-        }
-        if all.is_empty() {
-            all.reserve(length.unwrap_or(first.len() * 4).max(first.len() + data.len()));
-            all.extend_from_slice(&std::mem::take(&mut first));
-        }
-        if all.len() + data.len() > limit {
+        if gathered.len() + data.len() > limit {
             return Err(context.too_large().into());
         }
-        all.extend_from_slice(&data);
+        gathered.push(data, length);
     }
-    if first.len() > limit {
-        return Err(context.too_large().into());
-    }
-    Ok(if all.is_empty() { first } else { all.freeze() })
+    Ok(gathered.into_bytes())
 }
 
 /// The beginning of a body as text, for people.

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use http::Method;
 use http::header::{ACCEPT, HeaderValue, LOCATION, USER_AGENT};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
+use toolgrove_wire::Pieces;
 use url::Url;
 
 use super::answer::reason;
@@ -48,7 +49,7 @@ impl Fetch {
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("*/*"));
         request.headers_mut().insert(USER_AGENT, self.agent.clone());
         let lines = self.dial.lines(url).map_err(Unfetched)?;
-        let sent = tokio::time::timeout(PATIENCE, lines.send(request.map(Full::new))).await;
+        let sent = tokio::time::timeout(PATIENCE, lines.send(request.map(Pieces::from))).await;
         let place = url.origin().ascii_serialization();
         sent.map_err(|_| slow(&place))?.map_err(|it| Unfetched(format!("`{place}`: {}", dial::cause(&it))))
     }

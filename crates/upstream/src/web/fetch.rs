@@ -9,8 +9,9 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, HeaderMap, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use toolgrove_core::net::{Allowlist, Guard};
+use toolgrove_wire::Pieces;
 use url::Url;
 
 use super::answer::reason;
@@ -120,7 +121,7 @@ impl Fetch {
         let place = url.origin().ascii_serialization();
         let lines = self.dial.lines(&url).map_err(Unfetched)?;
         request.headers_mut().insert(USER_AGENT, self.agent.clone());
-        let response = lines.send(request.map(Full::new)).await;
+        let response = lines.send(request.map(Pieces::from)).await;
         response.map_err(|it| Unfetched(format!("`{place}`: {}", dial::cause(&it))))
     }
 }

@@ -13,13 +13,13 @@ use futures::future::poll_fn;
 use http::header::HOST;
 use http::uri::{Authority, PathAndQuery};
 use http::{HeaderValue, Request, Response, Uri};
-use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper::rt::{Read, Write};
 use tokio::time::Instant;
 use toolgrove_core::task::spawn;
+use toolgrove_wire::Pieces;
 
 use super::connect::BoxError;
 use super::dial::Way;
@@ -51,8 +51,8 @@ struct Idle {
 }
 
 struct Line {
-    sender: SendRequest<Full<Bytes>>,
-    connection: Option<Connection<Box<dyn Stream>, Full<Bytes>>>,
+    sender: SendRequest<Pieces>,
+    connection: Option<Connection<Box<dyn Stream>, Pieces>>,
 }
 
 /// Why there is no answer.
@@ -71,35 +71,37 @@ impl Lines {
 
     /// Sends a request to the host its URL names. One whose connection was gone before its first byte was written is
     /// sent over another.
-    pub(crate) async fn send(
+    pub(crate) fn send(
         self: &Arc<Self>,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<Inflow>, Unanswered> {
+        mut request: Request<Pieces>,
+    ) -> impl Future<Output = Result<Response<Inflow>, Unanswered>> + Send {
         let uri = std::mem::take(request.uri_mut());
-        let Some(host) = uri.authority().cloned() else {
-            return Err(Unanswered::Connect("the address names no host".into()));
-        };
-        if !request.headers().contains_key(HOST)
-            && let Ok(value) = HeaderValue::from_str(named(&uri, &host))
-        {
-            request.headers_mut().insert(HOST, value);
-        }
         let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         *request.uri_mut() = Uri::from(path);
-        loop {
-            let (mut line, is_kept) = match self.kept(&host) {
-                Some(line) => (line, true),
-                None => (Box::pin(self.open(&uri)).await?, false),
+        async move {
+            let Some(host) = uri.authority() else {
+                return Err(Unanswered::Connect("the address names no host".into()));
             };
-            match line.exchange(request).await {
-                Ok(response) => {
-                    let home = (self.clone(), host);
-                    return Ok(response.map(|body| Inflow { body, line: Some(line), home }));
+            if !request.headers().contains_key(HOST)
+                && let Ok(value) = HeaderValue::from_str(named(&uri, host))
+            {
+                request.headers_mut().insert(HOST, value);
+            }
+            loop {
+                let (mut line, is_kept) = match self.kept(host) {
+                    Some(line) => (line, true),
+                    None => (Box::pin(self.open(&uri)).await?, false),
+                };
+                match line.exchange(request).await {
+                    Ok(response) => {
+                        let home = (self.clone(), host.clone());
+                        return Ok(response.map(|body| Inflow { body, line: Some(line), home }));
+                    }
+                    Err(mut failed) => match failed.take_message() {
+                        Some(unsent) if is_kept => request = unsent,
+                        _ => return Err(failed.into_error().into()),
+                    },
                 }
-                Err(mut failed) => match failed.take_message() {
-                    Some(unsent) if is_kept => request = unsent,
-                    _ => return Err(failed.into_error().into()),
-                },
             }
         }
     }
@@ -165,22 +167,25 @@ fn named<'a>(uri: &Uri, host: &'a Authority) -> &'a str {
 
 impl Line {
     /// Sends a request and drives the connection until its answer begins.
-    async fn exchange(
+    fn exchange(
         &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
+        request: Request<Pieces>,
+    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<Request<Pieces>>>> + Send {
         let Self { sender, connection } = self;
-        let mut answer = pin!(sender.try_send_request(request));
-        poll_fn(|cx| {
-            drive(connection, cx);
-            answer.as_mut().poll(cx)
-        })
-        .await
+        let answer = sender.try_send_request(request);
+        async move {
+            let mut answer = pin!(answer);
+            poll_fn(|cx| {
+                drive(connection, cx);
+                answer.as_mut().poll(cx)
+            })
+            .await
+        }
     }
 }
 
 /// Lets a connection read and write what it can. One that has ended is let go, and what waits for it hears so.
-fn drive(connection: &mut Option<Connection<Box<dyn Stream>, Full<Bytes>>>, cx: &mut Context<'_>) {
+fn drive(connection: &mut Option<Connection<Box<dyn Stream>, Pieces>>, cx: &mut Context<'_>) {
     if let Some(it) = connection
         && let Poll::Ready(ended) = Pin::new(it).poll(cx)
     {

@@ -238,7 +238,7 @@ async fn hub(witness: &str, shepherd: &str) {
         legacy_task: toolgrove_core::call::LegacyTask::No,
         behind: None,
     };
-    let result = pool.request(&instance, outgoing, Events::none()).await.expect("a server");
+    let result = pool.request(&instance, &outgoing, &Events::none()).await.expect("a server");
     let mut told = UnixStream::connect(witness).expect("a witness");
     writeln!(told, "hub {}", result.get("pid").expect("a pid").as_str()).expect("a witness");
     std::future::pending::<()>().await;

@@ -32,7 +32,7 @@ async fn first_ask(
     let (events, mut rx) = Events::channel(Progress::Unwanted);
     let (pool, instance) = (bed.pool.clone(), bed.instance.clone());
     let call =
-        toolgrove_core::task::spawn("call", async move { pool.request(&instance, outgoing, events).await });
+        toolgrove_core::task::spawn("call", async move { pool.request(&instance, &outgoing, &events).await });
     let Some(Event::Ask(ask)) = rx.recv().await else { panic!("a question") };
     (call, ask, rx)
 }
@@ -222,7 +222,7 @@ async fn a_call_nobody_looks_at_for_ten_minutes_goes_on_where_it_was() {
     ] {
         let bed = bed(transport, |it| it.timeout = Duration::from_secs(30));
         let (events, mut rx) = Events::channel(Progress::Unwanted);
-        let mut call = Box::pin(bed.pool.request(&bed.instance, outgoing.clone(), events));
+        let mut call = Box::pin(bed.pool.request(&bed.instance, &outgoing, &events));
         let first = tokio::select! {
             biased;
             Some(Event::Ask(ask)) = rx.recv() => ask,
@@ -476,7 +476,8 @@ async fn eight_calls_wait_for_answers_at_a_time_and_idle_links_make_room() {
     assert_eq!((peer.count("initialize"), bed.pool.counts().0), (8, 8));
     // The ninth waits for one of them, a call that cannot be asked does not.
     let (events, mut ninth) = Events::channel(Progress::Unwanted);
-    let late = bed.pool.request(&bed.instance, Outgoing { chat: "late".into(), ..ask(&[elicit()]) }, events);
+    let outgoing = Outgoing { chat: "late".into(), ..ask(&[elicit()]) };
+    let late = bed.pool.request(&bed.instance, &outgoing, &events);
     tokio::pin!(late);
     bed.call("echo", json!({})).await.expect("a result");
     assert!(futures::poll!(&mut late).is_pending());
@@ -672,7 +673,8 @@ async fn so_many_questions_wait_for_a_caller_who_is_away_and_the_rest_are_declin
     asks.extend((0..MOST_ASKS + 3).map(|_| elicit()));
     let (events, mut rx) = Events::channel(Progress::Unwanted);
     events.pause();
-    let call = bed.pool.request(&bed.instance, ask(&asks), events.clone());
+    let outgoing = ask(&asks);
+    let call = bed.pool.request(&bed.instance, &outgoing, &events);
     tokio::pin!(call);
     // What is over a limit is declined before anybody has answered anything.
     let declined = async {

@@ -159,13 +159,13 @@ impl Bed {
     }
 
     pub(crate) async fn request(&self, outgoing: Outgoing) -> Result<Value, Error> {
-        self.pool.request(&self.instance, outgoing, Events::none()).await.map(|it| it.to_value())
+        self.pool.request(&self.instance, &outgoing, &Events::none()).await.map(|it| it.to_value())
     }
 
     /// A call with everything that was heard while it ran.
     pub(crate) async fn listen(&self, outgoing: Outgoing) -> (Result<Value, Error>, Vec<String>) {
         let (events, mut rx) = Events::channel(Progress::Wanted);
-        let result = self.pool.request(&self.instance, outgoing, events).await.map(|it| it.to_value());
+        let result = self.pool.request(&self.instance, &outgoing, &events).await.map(|it| it.to_value());
         let mut heard = Vec::new();
         while let Some(event) = rx.try_recv() {
             heard.push(match event {
@@ -185,7 +185,7 @@ impl Bed {
         mut answer: impl FnMut(Ask),
     ) -> Result<Value, Error> {
         let (events, mut rx) = Events::channel(Progress::Unwanted);
-        let call = self.pool.request(&self.instance, outgoing, events);
+        let call = self.pool.request(&self.instance, &outgoing, &events);
         tokio::pin!(call);
         loop {
             tokio::select! {

@@ -486,6 +486,6 @@ async fn a_refused_connection_is_named_with_its_cause() {
     let bed = bed(http(&url), |it| it.verdict = Some(verdict));
     let outgoing = call("echo", json!({}));
     let error: Error =
-        bed.pool.request(&bed.instance, outgoing, Events::none()).await.expect_err("nobody there");
+        bed.pool.request(&bed.instance, &outgoing, &Events::none()).await.expect_err("nobody there");
     assert_eq!(error.to_string(), "cannot reach `peer`: Connection refused (os error 111)");
 }

@@ -20,7 +20,8 @@ async fn one_dead_instance_does_not_delay_another() {
     let well = Peer::start(modern).await;
     let bed = bed(http(&well.url), |_| {});
     let other = Arc::new(instance(http(&dead.url), |it| it.id = Uuid::from_u128(2)));
-    let stuck = bed.pool.request(&other, call("echo", json!({})), Events::none());
+    let (outgoing, events) = (call("echo", json!({})), Events::none());
+    let stuck = bed.pool.request(&other, &outgoing, &events);
     tokio::pin!(stuck);
     tokio::select! {
         result = &mut stuck => panic!("{result:?}"),
@@ -85,7 +86,7 @@ async fn links_of_an_older_revision_are_closed() {
     let bed = bed(http(&peer.url), |_| {});
     bed.call("echo", json!({})).await.expect("a result");
     let newer = Arc::new(instance(http(&peer.url), |it| it.revision = 2));
-    bed.pool.request(&newer, call("echo", json!({})), Events::none()).await.expect("a result");
+    bed.pool.request(&newer, &call("echo", json!({})), &Events::none()).await.expect("a result");
     peer.wait_for("DELETE").await;
     // Who still holds the old one gets the new link.
     bed.call("echo", json!({})).await.expect("a result");

@@ -107,8 +107,8 @@ impl Drop for Waiting {
 }
 
 /// Runs a call until its client gets something, which must be a result.
-async fn until_result(running: Running) -> Raw {
-    match running.advance(Duration::from_secs(60)).await {
+async fn until_result(running: impl Into<Box<Running>>) -> Raw {
+    match running.into().advance(Duration::from_secs(60)).await {
         (Frame::Final(Ok(result)), _) => result,
         (Frame::Final(Err(failure)), _) => panic!("{failure:?}"),
         _ => panic!("no result"),

@@ -25,7 +25,7 @@ struct Request {
     end: oneshot::Sender<Raw>,
 }
 
-fn request() -> (Request, Running) {
+fn request() -> (Request, Box<Running>) {
     let (events, heard) = Events::channel(Progress::Wanted);
     let (end, ended) = oneshot::channel();
     let alive = Arc::new(());
@@ -35,7 +35,7 @@ fn request() -> (Request, Running) {
         drop(held);
         Ok(end)
     });
-    let running = Running {
+    let running = Box::new(Running {
         id: Id::number(1),
         era: ClientEra::Legacy(Version::LATEST),
         progress_token: Some(Raw::of(&json!(7))),
@@ -43,7 +43,7 @@ fn request() -> (Request, Running) {
         answer,
         asker: Asker::Nobody,
         visits: Vec::new(),
-    };
+    });
     (Request { events, alive, end }, running)
 }
 
@@ -141,7 +141,7 @@ async fn a_quiet_stream_can_be_resumed() {
         None,
     );
     let (request, running) = request();
-    let running = Running { asker: Asker::Session(session.clone()), ..running };
+    let running = Box::new(Running { asker: Asker::Session(session.clone()), ..*running });
     let mut body = running.respond(Streams::Accepted).await.into_body();
     let mut heard = String::new();
     while !heard.contains("id: 0-0") {

@@ -4,14 +4,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{Method, Response};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 use toolgrove_core::Error;
 use toolgrove_core::instance::Era;
-use toolgrove_wire::{Message, Raw};
+use toolgrove_wire::{Message, Pieces, Raw};
 
 use super::Wire;
 use crate::desk::{Asked, Back, Clock, Stop, Watcher, Whose};
@@ -107,7 +106,7 @@ struct Call {
 }
 
 impl Call {
-    async fn run(&mut self, own: Own, body: Bytes) -> Result<Answer, Failure> {
+    async fn run(&mut self, own: Own, body: Pieces) -> Result<Answer, Failure> {
         let wire = self.wire.clone();
         let head = Head { base: &wire.head, own };
         let response = self.within(pin!(wire.endpoint.send(Method::POST, &head, body))).await?;
@@ -192,7 +191,7 @@ impl Call {
             .await?;
             let base = wire.stream_head();
             let head = Head::with(&base, Some((web::LAST_EVENT, id.clone())));
-            match self.within(wire.endpoint.send(Method::GET, &head, Bytes::new())).await {
+            match self.within(wire.endpoint.send(Method::GET, &head, Pieces::default())).await {
                 Ok(response)
                     if response.status().is_success() && web::kind(response.headers()) == Kind::Events =>
                 {

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use tokio::time::sleep;
-use toolgrove_wire::{Message, Raw};
+use toolgrove_wire::{Message, Pieces, Raw};
 
 use super::Wire;
 use crate::desk::{Asked, Back, Whose};
@@ -27,7 +26,7 @@ pub(super) async fn follow(wire: Arc<Wire>) {
         let is_gapless = resume.is_some();
         let head = Head::with(&headers, resume.map(|it| (web::LAST_EVENT, it)));
         let mut retry = None;
-        let answer = wire.endpoint.send(Method::GET, &head, Bytes::new()).await;
+        let answer = wire.endpoint.send(Method::GET, &head, Pieces::default()).await;
         wire.streaming.send_replace(true);
         match answer {
             Ok(response)

@@ -130,7 +130,7 @@ async fn a_pooled_client_and_a_secure_one_are_guarded_alike() {
     let dial = Dial::with(guard(&[]), Lookup::Scripted(script));
     for url in ["http://x.example/", "https://x.example/", "http://10.0.0.1/", "https://10.0.0.1/"] {
         let lines = dial.lines(&url.parse().unwrap()).unwrap();
-        let mut request = http::Request::new(http_body_util::Full::default());
+        let mut request = http::Request::new(toolgrove_wire::Pieces::default());
         *request.uri_mut() = url.parse().unwrap();
         let error = lines.send(request).await.unwrap_err();
         assert!(refused_host(&error).is_some(), "{url}: {error:?}");

@@ -40,7 +40,7 @@ impl Server {
     }
 
     async fn ask(&self, dial: &Dial) -> Result<String, Unanswered> {
-        let mut request = Request::new(Full::default());
+        let mut request = Request::new(Pieces::default());
         *request.uri_mut() = self.url.as_str().parse().unwrap();
         let response = dial.lines(&self.url).unwrap().send(request).await?;
         let body = response.into_body().collect().await?.to_bytes();
@@ -111,7 +111,7 @@ async fn a_body_that_is_left_unread_leaves_its_connection() {
     let dial = Dial::new(Guard::Open);
     let server = Server::start("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi", After::Stay).await;
     for _ in 0..2 {
-        let mut request = Request::new(Full::default());
+        let mut request = Request::new(Pieces::default());
         *request.uri_mut() = server.url.as_str().parse().unwrap();
         drop(dial.lines(&server.url).unwrap().send(request).await.unwrap());
     }
