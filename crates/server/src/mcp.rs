@@ -128,12 +128,11 @@ enum Reply<'a> {
 }
 
 async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap, body: Body) -> Response {
-    let headers = &headers;
     let version = headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok());
     // Dates compare as text.
     let modern_header = version.is_some_and(|it| it >= VERSION);
     let era = if modern_header { ClientEra::Modern } else { ClientEra::Legacy(Version::LATEST) };
-    let bytes = match read_body(headers, body, app.body_limit()).await {
+    let bytes = match read_body(&headers, body, app.body_limit()).await {
         Ok(bytes) => bytes,
         Err(failure) => return refuse(None, era, &failure),
     };
@@ -144,7 +143,7 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
             return refuse(None, era, &Failure { rpc, status: 400 });
         }
     };
-    let streams = streams(headers);
+    let streams = streams(&headers);
     let message = Message::read(&body);
     let meta = match &message {
         Ok(Message::Request { params, .. } | Message::Notification { params, .. }) => {
@@ -155,10 +154,12 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
     };
     let is_modern = modern_header || meta.version.is_some();
     let reply = if is_modern {
-        modern::reply(&app, caller, view, headers, (body, message, meta))
+        modern::reply(&app, caller, view, &headers, (body, message, meta))
     } else {
-        legacy::reply(&app, caller, view, headers, (body, message, meta))
+        legacy::reply(&app, caller, view, &headers, (body, message, meta))
     };
+    // They hold on to the buffer of their connection, which it then needs not ask for anew.
+    drop(headers);
     match reply {
         Reply::Now(response) => response,
         Reply::Running(running) => running.respond(streams).await,

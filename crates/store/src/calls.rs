@@ -4,10 +4,11 @@
 //! of its own. The queue has no hard limit, because a call must neither wait for the log nor go unlogged; a row
 //! is a few hundred bytes, and a queue of more than 100 000 rows is reported as a warning.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{sleep, timeout};
 use toolgrove_core::{CallEnd, CallRecord, Timeline, task};
 use uuid::Uuid;
 
@@ -16,10 +17,10 @@ use crate::db::{Db, Sql};
 use crate::error::{Result, StoreError};
 use crate::{CallFilter, Store, now};
 
-/// A batch is written when it has this many rows …
-const BATCH: usize = 500;
-/// … or when its first row has waited this long …
+/// Rows are written when the first of them has waited this long …
 const WAIT: Duration = Duration::from_millis(50);
+/// … so many at a time …
+const BATCH: usize = 500;
 /// … in statements of so many rows, each of which is prepared once.
 const PIECES: [usize; 4] = [BATCH, 64, 8, 1];
 /// A queue this long means that the database cannot keep up.
@@ -30,6 +31,7 @@ const RETRIES: [u64; 5] = [50, 100, 200, 400, 800];
 /// The queue of finished calls. Clones share it.
 #[derive(Debug, Clone)]
 pub struct CallLog {
+    rows: mpsc::UnboundedSender<CallRecord>,
     orders: mpsc::UnboundedSender<Order>,
     /// Its sender lives as long as the writer.
     writer: watch::Receiver<()>,
@@ -37,7 +39,6 @@ pub struct CallLog {
 
 #[derive(Debug)]
 enum Order {
-    Row(Box<CallRecord>),
     Flush(oneshot::Sender<()>),
     Close,
 }
@@ -45,21 +46,19 @@ enum Order {
 impl CallLog {
     /// Starts the task that writes. Close the log before the store.
     pub fn start(store: &Store) -> Self {
-        let (orders, queue) = mpsc::unbounded_channel();
+        let ((rows, queue), (orders, ordered)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
         let (alive, writer) = watch::channel(());
         let db = store.db.clone();
         task::spawn("call log", async move {
-            write_all(&db, queue).await;
+            write_all(&db, queue, ordered).await;
             drop(alive);
         });
-        Self { orders, writer }
+        Self { rows, orders, writer }
     }
 
     /// Queues a row. Never waits and never fails.
     pub fn record(&self, record: CallRecord) {
-        if let Err(mpsc::error::SendError(Order::Row(record))) =
-            self.orders.send(Order::Row(Box::new(record)))
-        {
+        if let Err(mpsc::error::SendError(record)) = self.rows.send(record) {
             tracing::error!(call = %record.id, tool = record.tool, "a call ended after its log was closed");
         }
     }
@@ -80,34 +79,53 @@ impl CallLog {
     }
 }
 
-async fn write_all(db: &Db, mut queue: mpsc::UnboundedReceiver<Order>) {
-    let mut warned = false;
-    while let Some(order) = queue.recv().await {
-        let (mut rows, mut flushed) = (Vec::new(), Vec::new());
-        let deadline = Instant::now() + WAIT;
-        let mut next = Some(order);
-        while let Some(order) = next {
-            match order {
-                Order::Row(row) => rows.push(*row),
-                Order::Flush(done) => {
-                    flushed.push(done);
-                    break;
-                }
-                // What was queued before the door shut still comes out.
-                Order::Close => queue.close(),
-            }
-            if rows.len() == BATCH {
-                break;
-            }
-            next = timeout_at(deadline, queue.recv()).await.ok().flatten();
+async fn write_all(
+    db: &Db,
+    mut queue: mpsc::UnboundedReceiver<CallRecord>,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+) {
+    let (mut rows, mut warned) = (Vec::new(), false);
+    loop {
+        let mut order = tokio::select! {
+            biased;
+            order = orders.recv() => order,
+            count = queue.recv_many(&mut rows, BATCH) => match count {
+                0 => return,
+                _ => None,
+            },
+        };
+        if order.is_none() {
+            // Meanwhile rows gather, and none of them wakes anybody.
+            order = timeout(WAIT, orders.recv()).await.ok().flatten();
+        }
+        if let Some(Order::Close) = order {
+            // What was queued before the door shut still comes out.
+            queue.close();
         }
         if queue.len() > LONG_QUEUE && !warned {
             tracing::warn!(rows = queue.len(), "the call log cannot keep up with the calls");
         }
         warned = queue.len() > LONG_QUEUE;
-        write_batch(db, &rows).await;
-        for done in flushed {
-            let _ = done.send(());
+        // What comes while this is written waits for its own turn, so that a flush has an end.
+        let mut waiting = queue.len();
+        loop {
+            while rows.len() < BATCH
+                && waiting > 0
+                && let Ok(row) = queue.try_recv()
+            {
+                waiting -= 1;
+                rows.push(row);
+            }
+            if rows.is_empty() {
+                break;
+            }
+            write_batch(db, &rows).await;
+            rows.clear();
+        }
+        match order {
+            Some(Order::Flush(done)) => drop(done.send(())),
+            Some(Order::Close) => return,
+            None => {}
         }
     }
 }
@@ -144,25 +162,28 @@ async fn insert(db: &Db, mut rows: &[CallRecord]) -> Result<()> {
 
 fn piece(rows: &[CallRecord]) -> Sql {
     let now = now();
+    let (mut person, mut chat, mut instance, mut tool, mut client) =
+        <(Last, Last, Last, Last, Last)>::default();
+    let (mut door, mut method, mut outcome) = <(Last, Last, Last)>::default();
     let rows = rows.iter().map(|it| {
         [
             it.id.into(),
             it.parent_id.into(),
-            it.person_id.into(),
+            person.id(Some(it.person_id)),
             it.token_id.into(),
-            it.chat_id.as_deref().map_or(Value::Text(None), storable),
-            storable(&it.door),
-            storable(&it.method),
-            it.instance_id.into(),
-            storable(&it.tool),
+            chat.text(it.chat_id.as_deref()),
+            door.text(Some(&it.door)),
+            method.text(Some(&it.method)),
+            instance.id(it.instance_id),
+            tool.text(Some(&it.tool)),
             i64::from(it.depth).into(),
             it.started_at.into(),
             it.ms.into(),
-            it.outcome.as_str().into(),
+            outcome.text(Some(it.outcome.as_str())),
             (&it.error_code).into(),
             i64::try_from(it.bytes).unwrap_or(i64::MAX).into(),
             now.into(),
-            it.client.as_deref().map_or(Value::Text(None), storable),
+            client.text(it.client.as_deref()),
             (it.timeline != Timeline::default())
                 .then(|| serde_json::to_string(&it.timeline).unwrap_or_default())
                 .into(),
@@ -178,9 +199,28 @@ fn piece(rows: &[CallRecord]) -> Sql {
     .kept()
 }
 
-/// Callers choose these texts, and PostgreSQL refuses a text with a NUL: one such row would take its batch along.
-fn storable(text: &str) -> Value {
-    text.replace('\0', "\u{fffd}").into()
+/// The last text of a column, which the next row is likely to have as well.
+#[derive(Default)]
+struct Last(Option<Arc<str>>);
+
+impl Last {
+    fn text(&mut self, text: Option<&str>) -> Value {
+        let Some(text) = text else { return Value::Text(None) };
+        if let Some(last) = self.0.as_ref().filter(|it| ***it == *text) {
+            return last.clone().into();
+        }
+        // Callers choose these texts, and PostgreSQL refuses a text with a NUL: one such row would take its batch
+        // along.
+        let text: Arc<str> =
+            if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() };
+        self.0 = Some(text.clone());
+        text.into()
+    }
+
+    fn id(&mut self, id: Option<Uuid>) -> Value {
+        let mut buffer = Uuid::encode_buffer();
+        self.text(id.map(|it| &*it.hyphenated().encode_lower(&mut buffer)))
+    }
 }
 
 impl Store {

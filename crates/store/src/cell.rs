@@ -3,6 +3,8 @@
 //! Only four kinds exist, so that both databases keep them alike: text (ids and JSON too), whole numbers (times
 //! too), floats and flags.
 
+use std::sync::Arc;
+
 use serde_json::Value as Json;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
@@ -14,7 +16,7 @@ use crate::error::{Result, StoreError};
 /// A bound value. The kind is known even when the value is absent, because PostgreSQL types its NULLs.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
-    Text(Option<String>),
+    Text(Option<Arc<str>>),
     Int(Option<i64>),
     Float(Option<f64>),
     Flag(bool),
@@ -30,16 +32,17 @@ macro_rules! value_from {
     };
 }
 value_from! {
-    &str, it => Self::Text(Some(it.to_owned()));
-    String, it => Self::Text(Some(it));
-    &String, it => Self::Text(Some(it.clone()));
-    &Option<String>, it => Self::Text(it.clone());
-    Option<&str>, it => Self::Text(it.map(str::to_owned));
-    Uuid, it => Self::Text(Some(it.to_string()));
-    Option<Uuid>, it => Self::Text(it.map(|id| id.to_string()));
-    &Json, it => Self::Text(Some(it.to_string()));
-    &Option<Json>, it => Self::Text(it.as_ref().map(Json::to_string));
-    Option<String>, it => Self::Text(it);
+    &str, it => Self::Text(Some(it.into()));
+    Arc<str>, it => Self::Text(Some(it));
+    String, it => Self::Text(Some(it.into()));
+    &String, it => it.as_str().into();
+    &Option<String>, it => it.as_deref().into();
+    Option<&str>, it => Self::Text(it.map(Into::into));
+    Uuid, it => (&*it.hyphenated().encode_lower(&mut Uuid::encode_buffer())).into();
+    Option<Uuid>, it => it.map_or(Self::Text(None), Into::into);
+    &Json, it => it.to_string().into();
+    &Option<Json>, it => it.as_ref().map(Json::to_string).into();
+    Option<String>, it => Self::Text(it.map(Into::into));
     i64, it => Self::Int(Some(it));
     Option<i64>, it => Self::Int(it);
     f64, it => Self::Float(Some(it));
@@ -57,7 +60,7 @@ pub(crate) fn postgres(values: Vec<Value>) -> Result<PgArguments> {
 
 fn arguments<A: Arguments>(values: Vec<Value>) -> Result<A>
 where
-    Option<String>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
+    Option<Arc<str>>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
     Option<i64>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
     Option<f64>: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,
     bool: for<'t> sqlx::Encode<'t, A::Database> + sqlx::Type<A::Database>,

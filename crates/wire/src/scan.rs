@@ -17,8 +17,8 @@ pub const MAX_DEPTH: usize = 127;
 /// Up to this many keys are compared one by one; larger objects get a hash set.
 const FEW_KEYS: usize = 12;
 
-/// So many bytes are looked at one by one before a search begins.
-const NEAR: usize = 16;
+/// So many bytes are looked at before a search begins.
+const NEAR: usize = 64;
 
 /// Why a text is not JSON we accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -279,31 +279,55 @@ pub(crate) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// The next quote or backslash. Most texts are short: to look at a few bytes is quicker than to begin a search.
+/// The next quote or backslash.
 fn find_stop(bytes: &[u8]) -> Option<usize> {
-    let near = bytes.len().min(NEAR);
-    let found = bytes[..near].iter().position(|it| matches!(it, b'"' | b'\\'));
-    found.or_else(|| memchr2(b'"', b'\\', &bytes[near..]).map(|it| near + it))
-}
-
-/// What plain text does not hold: a quote, a backslash or a control character.
-fn is_special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// Where plain text ends.
-fn plain_end(bytes: &[u8]) -> usize {
-    let near = bytes.len().min(NEAR);
-    if let Some(end) = bytes[..near].iter().position(|it| is_special(*it)) {
-        return end;
+    match near(bytes, stops) {
+        Ok(found) => Some(found),
+        Err(passed) => memchr2(b'"', b'\\', &bytes[passed..]).map(|it| passed + it),
     }
-    let rest = &bytes[near..];
+}
+
+/// Where plain text ends: at a quote, a backslash or a control character.
+fn plain_end(bytes: &[u8]) -> usize {
+    let passed = match near(bytes, |it| stops(it) | below(it, 0x20)) {
+        Ok(found) => return found,
+        Err(passed) => passed,
+    };
+    let rest = &bytes[passed..];
     let rest = &rest[..memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
     // The least of many bytes is found at once, one that is too small only one by one.
     let is_plain = rest.iter().fold(u8::MAX, |least, it| least.min(*it)) >= 0x20;
-    let end =
-        if is_plain { rest.len() } else { rest.iter().position(|it| is_special(*it)).unwrap_or(rest.len()) };
-    near + end
+    let controls = || rest.iter().position(|it| *it < 0x20).unwrap_or(rest.len());
+    passed + if is_plain { rest.len() } else { controls() }
+}
+
+/// Looks for a byte at the beginning, eight at a time: most texts are short, and a search takes long to begin. Where it
+/// is, or how many bytes it is not among.
+fn near(bytes: &[u8], marks: impl Fn(u64) -> u64) -> Result<usize, usize> {
+    let mut at = 0;
+    while at < NEAR
+        && let Some(eight) = bytes[at..].first_chunk()
+    {
+        let marked = marks(u64::from_le_bytes(*eight));
+        if marked != 0 {
+            return Ok(at + marked.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    Err(at)
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Marks the highest bit of the first of eight bytes that is below a bound of at most 128; those behind it may be
+/// marked as well.
+fn below(word: u64, bound: u64) -> u64 {
+    word.wrapping_sub(ONES * bound) & !word & (ONES << 7)
+}
+
+/// The same for the first quote or backslash.
+fn stops(word: u64) -> u64 {
+    below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1)
 }
 
 /// The end of the value that starts at `at`. Only for checked text.
@@ -350,6 +374,23 @@ mod tests {
     #[track_caller]
     fn refused(text: &[u8], expected: &str) {
         assert_eq!(check(text).expect_err("must be refused").to_string(), expected);
+    }
+
+    #[test]
+    fn the_end_of_plain_text_is_found_wherever_it_is() {
+        let plain = [b' ', b'!', b'#', b'[', b']', b'a', 0x7f, 0x80, 0xa2, 0xdc, 0xff];
+        for length in (0..20).chain(56..76).chain([130, 200]) {
+            let text: Vec<u8> = plain.iter().copied().cycle().take(length).collect();
+            assert_eq!((plain_end(&text), find_stop(&text)), (length, None));
+            for at in 0..length {
+                for (byte, is_stop) in [(b'"', true), (b'\\', true), (0, false), (0x1f, false)] {
+                    let mut text = text.clone();
+                    text[at] = byte;
+                    assert_eq!(plain_end(&text), at, "{byte} in {length}");
+                    assert_eq!(find_stop(&text), is_stop.then_some(at), "{byte} in {length}");
+                }
+            }
+        }
     }
 
     #[test]
