@@ -18,7 +18,9 @@ pub const MAX_DEPTH: usize = 127;
 const FEW_KEYS: usize = 12;
 
 /// So many bytes are looked at before a search begins.
-const NEAR: usize = 64;
+const NEAR: usize = 16;
+/// What is below are control characters.
+const FIRST_PLAIN: u8 = 0x20;
 
 /// Why a text is not JSON we accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +44,8 @@ pub fn check(bytes: &[u8]) -> Result<(), Malformed> {
 pub(crate) fn measure(bytes: &[u8]) -> Result<Vec<Span>, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|it| Malformed::Utf8 { at: it.valid_up_to() })?;
     let (keys, long) = (Vec::with_capacity(FEW_KEYS), Vec::with_capacity(FEW_KEYS));
-    let mut checker = Checker { bytes: text.as_bytes(), at: 0, keys, long };
+    let has_controls = least(bytes) < FIRST_PLAIN;
+    let mut checker = Checker { bytes: text.as_bytes(), at: 0, has_controls, keys, long };
     checker.white();
     checker.value(0)?;
     checker.white();
@@ -52,6 +55,8 @@ pub(crate) fn measure(bytes: &[u8]) -> Result<Vec<Span>, Malformed> {
 struct Checker<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whether there is any control character: most texts have none, not even between their values.
+    has_controls: bool,
     /// Keys of all objects that are open, the innermost last.
     keys: Vec<Cow<'a, [u8]>>,
     long: Vec<Span>,
@@ -178,7 +183,9 @@ impl<'a> Checker<'a> {
         self.eat(b'"')?;
         let start = self.at;
         loop {
-            self.at += plain_end(&self.bytes[self.at..]);
+            let rest = &self.bytes[self.at..];
+            self.at +=
+                if self.has_controls { plain_end(rest) } else { find_stop(rest).unwrap_or(rest.len()) };
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -289,16 +296,19 @@ fn find_stop(bytes: &[u8]) -> Option<usize> {
 
 /// Where plain text ends: at a quote, a backslash or a control character.
 fn plain_end(bytes: &[u8]) -> usize {
-    let passed = match near(bytes, |it| stops(it) | below(it, 0x20)) {
+    let passed = match near(bytes, |it| stops(it) | below(it, FIRST_PLAIN)) {
         Ok(found) => return found,
         Err(passed) => passed,
     };
     let rest = &bytes[passed..];
     let rest = &rest[..memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
-    // The least of many bytes is found at once, one that is too small only one by one.
-    let is_plain = rest.iter().fold(u8::MAX, |least, it| least.min(*it)) >= 0x20;
-    let controls = || rest.iter().position(|it| *it < 0x20).unwrap_or(rest.len());
-    passed + if is_plain { rest.len() } else { controls() }
+    let control = || rest.iter().position(|it| *it < FIRST_PLAIN).unwrap_or(rest.len());
+    passed + if least(rest) >= FIRST_PLAIN { rest.len() } else { control() }
+}
+
+/// The least of many bytes, which is found at once where each of them would be looked at one by one.
+fn least(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(u8::MAX, |least, it| least.min(*it))
 }
 
 /// Looks for a byte at the beginning, eight at a time: most texts are short, and a search takes long to begin. Where it
@@ -321,8 +331,8 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 
 /// Marks the highest bit of the first of eight bytes that is below a bound of at most 128; those behind it may be
 /// marked as well.
-fn below(word: u64, bound: u64) -> u64 {
-    word.wrapping_sub(ONES * bound) & !word & (ONES << 7)
+fn below(word: u64, bound: u8) -> u64 {
+    word.wrapping_sub(ONES * u64::from(bound)) & !word & (ONES << 7)
 }
 
 /// The same for the first quote or backslash.

@@ -36,7 +36,8 @@ impl<T: Read + Write + Unpin + Send> Stream for T {}
 /// The connections one way leads over.
 pub(crate) struct Lines {
     way: Way,
-    idle: Mutex<HashMap<Authority, Vec<Idle>>>,
+    /// By host and port. URLs spell a host in one way.
+    idle: Mutex<HashMap<Box<str>, Vec<Idle>>>,
 }
 
 impl fmt::Debug for Lines {
@@ -115,7 +116,7 @@ impl Lines {
     /// The connection to a host that was used last.
     fn kept(&self, host: &Authority) -> Option<Box<Line>> {
         let mut idle = self.lock();
-        let kept = idle.get_mut(host)?;
+        let kept = idle.get_mut(host.as_str())?;
         let Idle { line, since } = kept.pop()?;
         if since.elapsed() < IDLE_TIMEOUT {
             return Some(line);
@@ -125,18 +126,20 @@ impl Lines {
         None
     }
 
-    fn keep(self: &Arc<Self>, host: Authority, line: Box<Line>) {
+    fn keep(self: &Arc<Self>, host: &Authority, line: Box<Line>) {
         let mut idle = self.lock();
         if idle.is_empty() && tokio::runtime::Handle::try_current().is_ok() {
             spawn("idle-connections", close_idle(Arc::downgrade(self)));
         }
-        let kept = idle.entry(host).or_default();
-        if kept.len() < IDLE_PER_HOST {
-            kept.push(Idle { line, since: Instant::now() });
+        let fresh = Idle { line, since: Instant::now() };
+        match idle.get_mut(host.as_str()) {
+            Some(kept) if kept.len() < IDLE_PER_HOST => kept.push(fresh),
+            Some(_) => {}
+            None => drop(idle.insert(host.as_str().into(), vec![fresh])),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Authority, Vec<Idle>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Vec<Idle>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -249,7 +252,7 @@ impl Inflow {
         }
         if line.connection.is_some() && line.sender.is_ready() {
             let (lines, host) = &self.home;
-            lines.keep(host.clone(), line);
+            lines.keep(host, line);
         }
     }
 }
