@@ -27,6 +27,10 @@ use super::dial::Way;
 /// Shorter than what proxies and servers usually keep, so that we seldom write into a connection being closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 const IDLE_PER_HOST: usize = 1024;
+/// So many wait for the next request that long; the others, which many requests at once have left, not much longer
+/// than those lasted.
+const SPARE: usize = 16;
+const SURPLUS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a connection goes over.
 pub(super) trait Stream: Read + Write + Unpin + Send {}
@@ -147,11 +151,16 @@ impl Lines {
 /// Closes what nobody has used for long, until there is nothing left.
 async fn close_idle(lines: Weak<Lines>) {
     loop {
-        tokio::time::sleep(IDLE_TIMEOUT / 2).await;
+        tokio::time::sleep(SURPLUS_TIMEOUT).await;
         let Some(lines) = lines.upgrade() else { return };
         let mut idle = lines.lock();
         idle.retain(|_, kept| {
-            kept.retain(|it| it.since.elapsed() < IDLE_TIMEOUT);
+            // The last is the one that was used last.
+            let mut before = kept.len();
+            kept.retain(|it| {
+                before -= 1;
+                it.since.elapsed() < if before < SPARE { IDLE_TIMEOUT } else { SURPLUS_TIMEOUT }
+            });
             !kept.is_empty()
         });
         if idle.is_empty() {

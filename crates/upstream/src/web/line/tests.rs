@@ -119,6 +119,29 @@ async fn a_body_that_is_left_unread_leaves_its_connection() {
 }
 
 #[tokio::test]
+async fn of_many_connections_a_few_are_kept_for_long() {
+    let dial = Dial::new(Guard::Open);
+    let server = Server::start(WHOLE, After::Stay).await;
+    let lines = dial.lines(&server.url).unwrap();
+    let mut open = Vec::new();
+    for _ in 0..SPARE + 5 {
+        let mut request = Request::new(Pieces::default());
+        *request.uri_mut() = server.url.as_str().parse().unwrap();
+        open.push(lines.send(request).await.unwrap());
+    }
+    for response in open {
+        response.into_body().collect().await.unwrap();
+    }
+    let kept = || lines.lock().values().map(Vec::len).sum::<usize>();
+    assert_eq!(kept(), SPARE + 5);
+    tokio::time::pause();
+    tokio::time::sleep(SURPLUS_TIMEOUT * 3).await;
+    assert_eq!(kept(), SPARE);
+    tokio::time::sleep(IDLE_TIMEOUT).await;
+    assert_eq!(kept(), 0);
+}
+
+#[tokio::test]
 async fn nobody_there_and_gone_without_an_answer_are_told_apart() {
     let dial = Dial::new(Guard::Open);
     let server = Server::start("", After::Leave).await;
