@@ -34,7 +34,7 @@ pub struct CallLog {
     rows: mpsc::UnboundedSender<CallRecord>,
     orders: mpsc::UnboundedSender<Order>,
     /// Its sender lives as long as the writer.
-    writer: watch::Receiver<()>,
+    pub(crate) writer: watch::Receiver<()>,
 }
 
 #[derive(Debug)]
@@ -86,18 +86,14 @@ async fn write_all(
 ) {
     let (mut rows, mut warned) = (Vec::new(), false);
     loop {
-        let mut order = tokio::select! {
+        let order = tokio::select! {
             biased;
-            order = orders.recv() => order,
-            count = queue.recv_many(&mut rows, BATCH) => match count {
-                0 => return,
-                _ => None,
-            },
+            order = orders.recv() => Ok(order),
+            // Meanwhile rows gather, and none but the first wakes anybody.
+            _ = queue.recv_many(&mut rows, BATCH) => timeout(WAIT, orders.recv()).await,
         };
-        if order.is_none() {
-            // Meanwhile rows gather, and none of them wakes anybody.
-            order = timeout(WAIT, orders.recv()).await.ok().flatten();
-        }
+        // A log that everybody has let go of is closed.
+        let order = order.ok().map(|it| it.unwrap_or(Order::Close));
         if let Some(Order::Close) = order {
             // What was queued before the door shut still comes out.
             queue.close();
@@ -131,9 +127,6 @@ async fn write_all(
 }
 
 async fn write_batch(db: &Db, rows: &[CallRecord]) {
-    if rows.is_empty() {
-        return;
-    }
     let mut pauses = RETRIES.into_iter();
     while let Err(error) = insert(db, rows).await {
         let Some(pause) = pauses.next() else {

@@ -17,6 +17,7 @@ on_both!(
     a_nul_in_a_tool_name_does_not_lose_its_batch,
     a_lasting_failure_does_not_end_the_log,
     recording_after_the_end_does_no_harm,
+    a_log_that_everybody_has_let_go_of_writes_what_it_has_and_ends,
 );
 
 pub(crate) fn record(person_id: Uuid, tool: &str) -> CallRecord {
@@ -181,6 +182,18 @@ async fn recording_after_the_end_does_no_harm(place: Place) {
     log.flush().await;
     log.close().await;
     assert_eq!(count(&store).await, 0);
+}
+
+async fn a_log_that_everybody_has_let_go_of_writes_what_it_has_and_ends(place: Place) {
+    let store = place.store().await;
+    let log = CallLog::start(&store);
+    let mut writer = log.writer.clone();
+    for _ in 0..3 {
+        log.record(record(Uuid::now_v7(), "rain"));
+    }
+    drop(log);
+    assert!(writer.changed().await.is_err(), "it ends");
+    assert_eq!(count(&store).await, 3);
 }
 
 /// A sequence counts tries that are rolled back too, which only PostgreSQL has.
