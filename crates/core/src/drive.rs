@@ -30,12 +30,7 @@ pub(crate) async fn request<L: Links>(
     events: &Events,
 ) -> Result<Raw, Error> {
     let started = Instant::now();
-    let result = match links.request(instance, outgoing, events).await {
-        Err(Error::Server { code: MISSING_CAPABILITY, message, .. }) => {
-            return ended(outgoing.method, instance, &message);
-        }
-        other => other?,
-    };
+    let result = settled(outgoing.method, instance, links.request(instance, outgoing, events).await)?;
     match ResultHead::read(&result).kind {
         ResultKind::Complete => Ok(result),
         // Few calls come here; the others need no room for it.
@@ -43,6 +38,7 @@ pub(crate) async fn request<L: Links>(
     }
 }
 
+/// The rest of a call whose first result was not its last.
 async fn go_on<L: Links>(
     links: &L,
     instance: &Arc<Instance>,
@@ -86,12 +82,15 @@ async fn go_on<L: Links>(
         }
         let again = Outgoing { params: edit.done(), ..outgoing.clone() };
         events.next_round();
-        result = match links.request(instance, &again, events).await {
-            Err(Error::Server { code: MISSING_CAPABILITY, message, .. }) => {
-                return ended(outgoing.method, instance, &message);
-            }
-            other => other?,
-        };
+        result = settled(outgoing.method, instance, links.request(instance, &again, events).await)?;
+    }
+}
+
+/// What a server says that cannot go on without an ability of the client's is the end of the call.
+fn settled(method: Method, instance: &Instance, answer: Result<Raw, Error>) -> Result<Raw, Error> {
+    match answer {
+        Err(Error::Server { code: MISSING_CAPABILITY, message, .. }) => ended(method, instance, &message),
+        answer => answer,
     }
 }
 

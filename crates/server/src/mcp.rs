@@ -158,7 +158,7 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
     } else {
         legacy::reply(&app, caller, view, &headers, (body, message, meta))
     };
-    // They hold on to the buffer of their connection, which it then needs not ask for anew.
+    // As long as they are there, the connection cannot use its buffer again.
     drop(headers);
     match reply {
         Reply::Now(response) => response,
