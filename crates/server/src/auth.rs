@@ -138,16 +138,18 @@ pub(crate) fn check_own_page(method: &Method, headers: &HeaderMap) -> Result<(),
     if is_ours || matches!(*method, Method::GET | Method::HEAD) { Ok(()) } else { Err(Error::AuthOrigin) }
 }
 
+/// What a request shows as `Authorization: Bearer`.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, given) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| given.trim())
+}
+
 impl App {
     /// Whoever a request comes from.
     async fn admit(&self, request: &Parts) -> Result<Pass, Error> {
         let headers = &request.headers;
-        if let Some(value) = headers.get(header::AUTHORIZATION) {
-            let given = value.to_str().ok().and_then(|it| it.split_once(' '));
-            let Some((_, given)) = given.filter(|it| it.0.eq_ignore_ascii_case("bearer")) else {
-                return Err(Error::AuthMissing);
-            };
-            let given = given.trim();
+        if headers.contains_key(header::AUTHORIZATION) {
+            let given = bearer(headers).ok_or(Error::AuthMissing)?;
             if let Some(caller) = self.keyholder(given, request).await? {
                 return Ok(Pass::lasting(caller));
             }

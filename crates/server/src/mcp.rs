@@ -158,8 +158,6 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
     } else {
         legacy::reply(&app, caller, view, &headers, (body, message, meta))
     };
-    // As long as they are there, the connection cannot use its buffer again.
-    drop(headers);
     match reply {
         Reply::Now(response) => response,
         Reply::Running(running) => running.respond(streams).await,

@@ -1,4 +1,4 @@
-//! Messages on their way in and out. What is long is shared, what is short is copied once.
+//! Messages on their way in and out, in the pieces they come and go in. What is long is shared, not copied.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -90,7 +90,7 @@ impl Body for Pieces {
     }
 }
 
-/// What comes in in pieces and is wanted whole.
+/// What comes in in pieces and is wanted whole. A single piece stays as it came.
 #[derive(Debug, Default)]
 pub struct Gathered {
     first: Bytes,
@@ -109,8 +109,7 @@ impl Gathered {
     /// Takes the next piece of so many bytes as are expected in all.
     pub fn push(&mut self, piece: Bytes, expected: Option<usize>) {
         if self.is_empty() {
-            // A connection whose buffer nobody holds on to fills it again instead of asking for another.
-            self.first = if piece.len() < APART { Bytes::copy_from_slice(&piece) } else { piece };
+            self.first = piece;
             return;
         }
         if self.all.is_empty() {

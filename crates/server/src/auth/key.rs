@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
+use http::HeaderMap;
 use http::request::Parts;
-use http::{HeaderMap, header};
 use toolgrove_core::Error;
 use toolgrove_core::call::{Caller, Role};
 
-use super::secret;
+use super::{bearer, secret};
 use crate::App;
 use crate::problem::store_error;
 
@@ -24,13 +24,10 @@ pub const AS: &str = "toolgrove-as";
 pub struct Local;
 
 impl App {
-    /// The one person of a solo hub, who came with the key: the only ones of whom that is known without asking anybody.
+    /// The one person of a solo hub, if they came with the key: nobody else is known without asking anybody.
     pub(crate) fn owner(&self, headers: &HeaderMap) -> Option<Arc<Caller>> {
         let solo = self.gate.solo.as_ref()?;
-        let given = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-        let (scheme, given) = given.split_once(' ')?;
-        let has_key =
-            scheme.eq_ignore_ascii_case("bearer") && secret::same(given.trim(), self.gate.key.reveal());
+        let has_key = secret::same(bearer(headers)?, self.gate.key.reveal());
         (has_key && !headers.contains_key(AS)).then(|| solo.clone())
     }
 
