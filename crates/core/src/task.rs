@@ -1,6 +1,8 @@
 //! Starts tasks. Every task has a name, so that a log line or a dump says what was running.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 
 use tokio::task::JoinHandle;
 use tracing::Instrument;
@@ -13,4 +15,72 @@ where
 {
     #[expect(clippy::disallowed_methods, reason = "the one place that spawns")]
     tokio::spawn(future.instrument(tracing::debug_span!("task", name)))
+}
+
+/// How many requests this process is busy with.
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+
+/// A request under way, until it is dropped.
+#[derive(Debug)]
+pub struct UnderWay(());
+
+impl UnderWay {
+    pub fn begin() -> Self {
+        UNDER_WAY.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Lets the other requests that can go on do so first.
+///
+/// What many requests write then follows one another: the first write wakes whoever reads on the other side, the
+/// next ones find it awake. To wake a thread that sleeps on another core costs more than to write.
+pub async fn turn() {
+    let mut has_waited = UNDER_WAY.load(Ordering::Relaxed) < 2;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use futures::FutureExt;
+    use futures::future::join;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_is_alone_waits_for_nobody_and_among_many_all_get_ready_before_one_goes_on() {
+        let alone = UnderWay::begin();
+        let is_over = turn().now_or_never().is_some();
+        // Other tests of this process may be busy as well.
+        assert!(is_over || UNDER_WAY.load(Ordering::Relaxed) > 1);
+
+        let other = UnderWay::begin();
+        let said = RefCell::new(Vec::new());
+        let one = |name: &'static str| {
+            let said = &said;
+            async move {
+                said.borrow_mut().push(format!("{name} is ready"));
+                turn().await;
+                said.borrow_mut().push(format!("{name} goes on"));
+            }
+        };
+        join(one("first"), one("second")).await;
+        assert_eq!(*said.borrow(), ["first is ready", "second is ready", "first goes on", "second goes on"]);
+        drop((alone, other));
+    }
 }

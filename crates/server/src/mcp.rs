@@ -33,6 +33,7 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use toolgrove_core::call::{Caller, View};
+use toolgrove_core::task::{UnderWay, turn};
 use toolgrove_wire::envelope::{INVALID_REQUEST, NotAMessage};
 use toolgrove_wire::legacy::Version;
 use toolgrove_wire::modern::{RequestMeta, VERSION};
@@ -128,6 +129,7 @@ enum Reply<'a> {
 }
 
 async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap, body: Body) -> Response {
+    let _under_way = UnderWay::begin();
     let version = headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok());
     // Dates compare as text.
     let modern_header = version.is_some_and(|it| it >= VERSION);
@@ -160,7 +162,11 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
     };
     match reply {
         Reply::Now(response) => response,
-        Reply::Running(running) => running.respond(streams).await,
+        Reply::Running(running) => {
+            let response = running.respond(streams).await;
+            turn().await;
+            response
+        }
         Reply::Later(response) => response.await,
     }
 }

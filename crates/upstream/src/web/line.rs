@@ -18,7 +18,7 @@ use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper::rt::{Read, Write};
 use tokio::time::Instant;
-use toolgrove_core::task::spawn;
+use toolgrove_core::task::{spawn, turn};
 use toolgrove_wire::Pieces;
 
 use super::connect::BoxError;
@@ -186,6 +186,7 @@ impl Line {
         let Self { sender, connection } = self;
         let answer = sender.try_send_request(request);
         async move {
+            turn().await;
             let mut answer = pin!(answer);
             poll_fn(|cx| {
                 drive(connection, cx);
