@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use toolgrove_core::{CallEnd, CallRecord, Timeline, task};
 use uuid::Uuid;
 
@@ -17,12 +17,15 @@ use crate::db::{Db, Sql};
 use crate::error::{Result, StoreError};
 use crate::{CallFilter, Store, now};
 
-/// Rows are written when the first of them has waited this long …
-const WAIT: Duration = Duration::from_millis(50);
-/// … so many at a time …
-const BATCH: usize = 500;
-/// … in statements of so many rows, each of which is prepared once.
-const PIECES: [usize; 4] = [BATCH, 64, 8, 1];
+/// While there are rows, they are looked after this often.
+const STEP: Duration = Duration::from_millis(5);
+/// They are written in statements of so many rows, each of which is prepared once. A call that shares its core with the
+/// database waits for a statement: few calls should, and none for long.
+const PIECES: [usize; 4] = [256, 32, 8, 1];
+/// So many rows at most are written in a transaction.
+const BATCH: usize = 512;
+/// What does not fill the longest statement waits this long for more.
+const WAIT: Duration = Duration::from_millis(100);
 /// A queue this long means that the database cannot keep up.
 const LONG_QUEUE: usize = 100_000;
 /// Pauses between tries. Each try also waits for a locked database on its own.
@@ -48,9 +51,12 @@ impl CallLog {
     pub fn start(store: &Store) -> Self {
         let ((rows, queue), (orders, ordered)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
         let (alive, writer) = watch::channel(());
-        let db = store.db.clone();
+        let (db, own) = (store.db.clone(), store.db.apart());
         task::spawn("call log", async move {
-            write_all(&db, queue, ordered).await;
+            write_all(own.as_ref().unwrap_or(&db), queue, ordered).await;
+            if let Some(own) = own {
+                own.close().await;
+            }
             drop(alive);
         });
         Self { rows, orders, writer }
@@ -84,16 +90,22 @@ async fn write_all(
     mut queue: mpsc::UnboundedReceiver<CallRecord>,
     mut orders: mpsc::UnboundedReceiver<Order>,
 ) {
-    let (mut rows, mut warned) = (Vec::new(), false);
+    let (mut rows, mut warned, mut since) = (Vec::new(), false, Instant::now());
     loop {
-        let order = tokio::select! {
-            biased;
-            order = orders.recv() => Ok(order),
-            // Meanwhile rows gather, and none but the first wakes anybody.
-            _ = queue.recv_many(&mut rows, BATCH) => timeout(WAIT, orders.recv()).await,
-        };
+        let mut order = None;
+        if rows.is_empty() {
+            tokio::select! {
+                biased;
+                it = orders.recv() => order = Some(it),
+                _ = queue.recv_many(&mut rows, BATCH) => since = Instant::now(),
+            }
+        }
+        if order.is_none() {
+            // Meanwhile rows gather, and none of them wakes anybody.
+            order = timeout(STEP, orders.recv()).await.ok();
+        }
         // A log that everybody has let go of is closed.
-        let order = order.ok().map(|it| it.unwrap_or(Order::Close));
+        let order = order.map(|it| it.unwrap_or(Order::Close));
         if let Some(Order::Close) = order {
             // What was queued before the door shut still comes out.
             queue.close();
@@ -112,11 +124,14 @@ async fn write_all(
                 waiting -= 1;
                 rows.push(row);
             }
-            if rows.is_empty() {
+            let is_time = order.is_some() || since.elapsed() >= WAIT;
+            let ripe = if is_time { rows.len() } else { rows.len() - rows.len() % PIECES[0] };
+            if ripe == 0 {
                 break;
             }
-            write_batch(db, &rows).await;
-            rows.clear();
+            write_batch(db, &rows[..ripe]).await;
+            rows.drain(..ripe);
+            since = Instant::now();
         }
         match order {
             Some(Order::Flush(done)) => drop(done.send(())),

@@ -38,6 +38,25 @@ pub(crate) enum Tx {
 }
 
 impl Db {
+    /// The same file over one connection of its own, opened when it is first needed. What a connection knows of a file
+    /// is worth nothing once another has written to it: whoever writes all the time should write over the same.
+    pub(crate) fn apart(&self) -> Option<Self> {
+        let Self::Sqlite(pool) = self else { return None };
+        // A database in memory has one connection and is gone with it.
+        let options = pool.options().clone();
+        (options.get_max_connections() > 1).then(|| {
+            Self::Sqlite(options.max_connections(1).connect_lazy_with((*pool.connect_options()).clone()))
+        })
+    }
+
+    /// Waits for running statements and closes every connection.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(pool) => pool.close().await,
+            Self::Postgres(pool) => pool.close().await,
+        }
+    }
+
     /// Starts a transaction that is going to write.
     pub(crate) async fn begin(&self) -> Result<Tx> {
         Ok(match self {

@@ -69,15 +69,10 @@ impl Store {
 
     /// Waits for running statements, folds SQLite's log into its file and closes every connection.
     pub async fn close(&self) {
-        match &self.db {
-            Db::Sqlite(pool) => {
-                if let Err(error) = self.settle().await {
-                    tracing::warn!(?error, "could not fold the log into the database file");
-                }
-                pool.close().await;
-            }
-            Db::Postgres(pool) => pool.close().await,
+        if let Err(error) = self.settle().await {
+            tracing::warn!(?error, "could not fold the log into the database file");
         }
+        self.db.close().await;
     }
 }
 
@@ -121,5 +116,5 @@ async fn connect_sqlite(path: &str) -> std::result::Result<Db, sqlx::Error> {
     file.mode(0o600);
     file.open(path).await?;
     let options = options.filename(path).journal_mode(SqliteJournalMode::Wal);
-    Ok(Db::Sqlite(pool.max_connections(8).connect_with(options).await?))
+    Ok(Db::Sqlite(pool.max_connections(4).connect_with(options).await?))
 }
