@@ -31,6 +31,11 @@ use std::fmt::Arguments;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
+
+/// The hub's: what is compared differs in nothing else.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Parser)]
 #[command(about = "Measures Toolgrove against what its HTTP library can do at best")]

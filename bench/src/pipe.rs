@@ -1,4 +1,4 @@
-//! Driving one server process directly over its standard streams: what it can answer at best.
+//! Driving one process over its standard streams: a server, for what it can answer at best, or a hub in front of it.
 
 use std::collections::VecDeque;
 use std::process::Stdio;
@@ -11,24 +11,33 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 
 use crate::client::text;
 use crate::load::Work;
+use crate::machine::Cores;
+use crate::process::Side;
 use crate::speech::LEGACY;
 
 pub(crate) struct Pipe {
-    _child: tokio::process::Child,
+    child: tokio::process::Child,
+    /// What it calls the tool.
+    tool: String,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     next: u64,
 }
 
 impl Pipe {
-    /// Starts a legacy server where we are, and opens its session.
-    pub(crate) async fn open(mut command: Command) -> Result<Self> {
+    /// Starts a legacy server on a core, and opens its session.
+    pub(crate) async fn open(mut command: Command, (cores, side): (Cores, Side), tool: &str) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-        let mut child = command.spawn()?;
+        let mut child = side.of(cores, || command.spawn())?;
         let input = child.stdin.take().context("standard input was piped")?;
         let output = child.stdout.take().context("standard output was piped")?;
-        let mut pipe =
-            Self { _child: child, input, output: BufReader::with_capacity(1 << 16, output), next: 1 };
+        let mut pipe = Self {
+            child,
+            tool: tool.into(),
+            input,
+            output: BufReader::with_capacity(1 << 16, output),
+            next: 1,
+        };
         let hello = format!(
             r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{LEGACY}","capabilities":{{}},"clientInfo":{{"name":"toolgrove-bench","version":"0"}}}}}}"#
         );
@@ -39,6 +48,10 @@ impl Pipe {
         }
         pipe.input.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n").await?;
         Ok(pipe)
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.id()
     }
 
     async fn line(&mut self) -> Result<Vec<u8>> {
@@ -55,7 +68,7 @@ impl Pipe {
             Work::Call { bytes } => text(bytes),
             Work::Progress { .. } | Work::List => String::new(),
         };
-        let mut open = VecDeque::new();
+        let (mut open, tool) = (VecDeque::new(), self.tool.clone());
         let (began, mut answered) = (Instant::now(), 0_u64);
         while began.elapsed() < span || !open.is_empty() {
             if open.len() < under_way && began.elapsed() < span {
@@ -67,7 +80,7 @@ impl Pipe {
                     requests.push_str(&match work {
                         Work::List => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#),
                         _ => format!(
-                            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{id}{text}"}}}}}}"#
+                            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"{id}{text}"}}}}}}"#
                         ),
                     });
                     requests.push('\n');
@@ -75,6 +88,9 @@ impl Pipe {
                 self.input.write_all(requests.as_bytes()).await?;
             }
             let line = self.line().await?;
+            if memmem::find(&line, b"\"method\":\"notifications/").is_some() {
+                continue;
+            }
             let place =
                 open.iter().position(|id| memmem::find(&line, format!("\"id\":{id}").as_bytes()).is_some());
             let Some(id) = place.and_then(|it| open.remove(it)) else {

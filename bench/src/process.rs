@@ -23,6 +23,16 @@ pub(crate) enum Side {
     Rest,
 }
 
+impl Side {
+    /// Starts something there: it inherits the core of the thread that starts it.
+    pub(crate) fn of<T>(self, cores: Cores, start: impl FnOnce() -> T) -> T {
+        pin(if self == Self::Measured { cores.measured } else { cores.rest });
+        let started = start();
+        pin(cores.rest);
+        started
+    }
+}
+
 pub(crate) struct Program {
     child: Child,
     pid: u32,
@@ -69,11 +79,8 @@ impl Program {
     ) -> Result<(Self, Option<tokio::process::ChildStdout>)> {
         command.stdin(Stdio::null()).process_group(0).kill_on_drop(true);
         let named = command.as_std().get_program().display().to_string();
-        // What is started inherits the core of the thread that starts it.
-        pin(if side == Side::Measured { cores.measured } else { cores.rest });
-        let spawned = command.spawn().with_context(|| format!("cannot start `{named}`"));
-        pin(cores.rest);
-        let mut child = spawned?;
+        let spawned = side.of(cores, || command.spawn());
+        let mut child = spawned.with_context(|| format!("cannot start `{named}`"))?;
         let pid = child.id().context("a program has ended at once")?;
         let stdout = child.stdout.take();
         Ok((Self { child, pid, drain: JoinSet::new() }, stdout))
@@ -132,6 +139,18 @@ pub(crate) fn configure(folder: &Path, servers: &str) -> Result<()> {
     Ok(std::fs::write(folder.join("toolgrove.toml"), text)?)
 }
 
+/// A command of a hub that has its configuration and everything else in a folder.
+pub(crate) fn at_home<'a>(command: &'a mut Command, folder: &Path) -> Result<&'a mut Command> {
+    let data = folder.join("data");
+    std::fs::create_dir_all(&data)?;
+    Ok(command
+        .env("TOOLGROVE_CONFIG", folder.join("toolgrove.toml"))
+        .env("TOOLGROVE_DATA", data)
+        .env("TOOLGROVE_LOG", "warn")
+        .env("HOME", folder)
+        .env("NO_COLOR", "1"))
+}
+
 impl Hub {
     pub(crate) async fn start(binary: &Path, folder: &Path, cores: Cores) -> Result<Self> {
         Self::start_as(Command::new(binary), folder, cores).await
@@ -140,15 +159,7 @@ impl Hub {
     /// Starts a hub by a command that ends where its arguments begin.
     pub(crate) async fn start_as(mut command: Command, folder: &Path, cores: Cores) -> Result<Self> {
         let (data, log) = (folder.join("data"), folder.join("hub.log"));
-        std::fs::create_dir_all(&data)?;
-        command
-            .arg("serve")
-            .env("TOOLGROVE_CONFIG", folder.join("toolgrove.toml"))
-            .env("TOOLGROVE_DATA", &data)
-            .env("TOOLGROVE_LOG", "warn")
-            .env("HOME", folder)
-            .env("NO_COLOR", "1")
-            .stderr(std::fs::File::create(&log)?);
+        at_home(&mut command, folder)?.arg("serve").stderr(std::fs::File::create(&log)?);
         let found = Program::start(command, (cores, Side::Measured), |line| {
             let rest = line.split_once("listens at http://")?.1;
             Some(rest.split('/').next()?.to_owned())

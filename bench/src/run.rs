@@ -12,13 +12,13 @@ use crate::bounds::{self, Bound, Direct, Found};
 use crate::buds::{self, Buds};
 use crate::calls::{self, Measured, SMALL};
 use crate::lists::{self, Lists};
-use crate::load::{Sessions, Span, Work};
-use crate::machine::{About, Cores, pin, raise_files};
+use crate::load::{Span, Work};
+use crate::machine::{About, Cores, fetch_children, pin, raise_files};
 use crate::memory::{self, Memory};
 use crate::pipe::Pipe;
-use crate::process::{Hub, configure, installed, ourselves};
+use crate::process::{Side, at_home, configure, installed, ourselves};
 use crate::speech::Era;
-use crate::stand::{Stand, through};
+use crate::stand::Stand;
 use crate::{chart, note};
 
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Less of everything
     #[arg(long)]
     quick: bool,
-    /// Only calls whose name contains this, and no verdict: to look at one thing
+    /// Only what has this in its name, of calls and processes, and no verdict: to look at one thing
     #[arg(long)]
     only: Option<String>,
     /// Other gateways, see `bench/README.md`
@@ -73,17 +73,20 @@ pub(crate) async fn run(args: Args) -> Result<()> {
     };
 
     note(format_args!("\ncalls ({rounds} rounds of each column in turn, medians)"));
+    let ts = args.node.as_deref().zip(args.ts_server.as_deref()).filter(|it| it.0.exists() && it.1.exists());
     let stand = Stand::start(&args.hub, args.peers.as_deref(), cores).await?;
     let mut plan = calls::plan(args.quick);
     if let Some(only) = &args.only {
         plan.retain(|it| it.name.contains(only.as_str()));
         calls::measure(&stand, &plan, rounds, span).await?;
+        if PROCESSES.contains(only.as_str()) {
+            direct(&args.hub, ts, cores, span).await?;
+        }
         stand.hub.program.stop().await;
         return Ok(());
     }
     let measured = calls::measure(&stand, &plan, rounds, span).await?;
-    note(format_args!("\nprocesses on their standard streams, driven directly"));
-    let ts = args.node.as_deref().zip(args.ts_server.as_deref()).filter(|it| it.0.exists() && it.1.exists());
+    note(format_args!("\n{PROCESSES}"));
     let direct = direct(&args.hub, ts, cores, span).await?;
     note(format_args!("\nlists and starts"));
     let server = stand.server_address(Era::Modern).to_owned();
@@ -117,47 +120,45 @@ pub(crate) async fn run(args: Args) -> Result<()> {
     }
 }
 
+const PROCESSES: &str = "processes on their standard streams, driven directly and by a hub";
 const UNDER_WAY: usize = 16;
 
-/// What single processes answer without a hub, and what the hub makes of the slower of them.
+/// What single processes answer without a hub, and when a hub is the process that their client starts instead.
 async fn direct(hub: &Path, ts: Option<(&Path, &Path)>, cores: Cores, span: Span) -> Result<Direct> {
     let call = Work::Call { bytes: SMALL };
-    let mut echo = Pipe::open(ourselves(&["echo", "--era", "legacy", "--stdio"])?).await?;
-    echo.rate(call, UNDER_WAY, span.warm_up).await?;
-    let mut found =
-        Direct { echo_stdio: echo.rate(call, UNDER_WAY, span.measured * 2).await?, ..Direct::default() };
-    note(format_args!("  echo: {:.0} calls/s", found.echo_stdio));
+    let (warm_up, long) = (span.measured * 4, span.measured * 2);
+    let there = (cores, Side::Rest);
+    let mut echo = Pipe::open(ourselves(&["echo", "--era", "legacy", "--stdio"])?, there, "echo").await?;
+    echo.rate(call, UNDER_WAY, warm_up).await?;
+    let echo_stdio = echo.rate(call, UNDER_WAY, long).await?;
+    drop(echo);
+    let ourselves = std::env::current_exe()?;
+    let entry =
+        format!("command = {:?}\nargs = [\"echo\", \"--era\", \"legacy\", \"--stdio\"]\n", text(&ourselves)?);
+    let hub_over_echo = through_stdio(hub, &entry, cores, (warm_up, long)).await?;
+    note(format_args!("  echo: {echo_stdio:.0} calls/s, through the hub {hub_over_echo:.0}"));
+    let mut found = Direct { echo_stdio, hub_over_echo, ..Direct::default() };
     let Some((node, script)) = ts else { return Ok(found) };
     let command = |tools: &str| {
         let mut command = Command::new(node);
         command.arg(script).arg(tools);
         command
     };
-    let warm_up = Duration::from_secs(2);
-    let mut few = Pipe::open(command("10")).await?;
+    let mut few = Pipe::open(command("10"), there, "echo").await?;
     few.rate(call, UNDER_WAY, warm_up).await?;
-    let rate = few.rate(call, UNDER_WAY, span.measured * 2).await?;
+    let rate = few.rate(call, UNDER_WAY, long).await?;
     drop(few);
-    let mut many = Pipe::open(command("1000")).await?;
+    let mut many = Pipe::open(command("1000"), there, "echo").await?;
     many.rate(Work::List, 1, warm_up).await?;
-    let lists = many.rate(Work::List, 1, span.measured * 2).await?;
+    let lists = many.rate(Work::List, 1, long).await?;
     drop(many);
-
-    let folder = TempDir::with_prefix("toolgrove-bench-")?;
-    let text = |it: &Path| it.to_str().map(str::to_owned).context("a path that can be written down");
     let peers = std::env::var("TOOLGROVE_TEST_PEERS").unwrap_or_default();
     let entry = format!(
-        "[server.ts]\ncommand = {:?}\nargs = [{:?}, \"10\"]\nenv = {{ TOOLGROVE_TEST_PEERS = {peers:?} }}\n",
+        "command = {:?}\nargs = [{:?}, \"10\"]\nenv = {{ TOOLGROVE_TEST_PEERS = {peers:?} }}\n",
         text(node)?,
         text(script)?
     );
-    configure(folder.path(), &entry)?;
-    let hub = Hub::start(hub, folder.path(), cores).await?;
-    let target = through(&hub, Era::Legacy, "ts");
-    let mut sessions = Sessions::open(&[target], UNDER_WAY, call).await?;
-    let long = Span { warm_up, measured: span.measured * 2 };
-    let through_hub = sessions.round(Some(hub.program.pid()), long).await?.per_second;
-    hub.program.stop().await;
+    let through_hub = through_stdio(hub, &entry, cores, (warm_up, long)).await?;
     note(format_args!(
         "  TypeScript SDK: {rate:.0} calls/s, through the hub {through_hub:.0}; {lists:.1} lists of 1 000 tools/s"
     ));
@@ -165,4 +166,27 @@ async fn direct(hub: &Path, ts: Option<(&Path, &Path)>, cores: Cores, span: Span
     found.hub_over_ts = Some(through_hub);
     found.ts_list_1000 = Some(lists);
     Ok(found)
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().context("a path that can be written down")
+}
+
+/// Calls in a second to a process behind a hub that is itself a process of its client.
+async fn through_stdio(
+    hub: &Path,
+    entry: &str,
+    cores: Cores,
+    (warm_up, long): (Duration, Duration),
+) -> Result<f64> {
+    let folder = TempDir::with_prefix("toolgrove-bench-")?;
+    configure(folder.path(), &format!("[server.echo]\n{entry}"))?;
+    let mut command = Command::new(hub);
+    at_home(&mut command, folder.path())?.arg("stdio");
+    let mut pipe = Pipe::open(command, (cores, Side::Measured), "mcp__echo__echo").await?;
+    let call = Work::Call { bytes: SMALL };
+    pipe.rate(call, UNDER_WAY, warm_up).await?;
+    pipe.pid().inspect(|it| fetch_children(*it));
+    pipe.rate(call, UNDER_WAY, warm_up).await?;
+    pipe.rate(call, UNDER_WAY, long).await
 }

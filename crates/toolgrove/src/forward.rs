@@ -97,14 +97,19 @@ impl<I: AsyncRead + Unpin, O: AsyncWrite + Unpin> Forward<I, O> {
         };
         let down = async {
             let mut from_hub = BufReader::with_capacity(64 * 1024, from_hub);
-            let mut answer = Vec::new();
+            let (mut answer, mut answers) = (Vec::new(), Vec::new());
             while from_hub.read_until(b'\n', &mut answer).await.is_ok_and(|it| it > 0) {
                 let whole = Bytes::from(std::mem::take(&mut answer));
                 if talk.heard(&whole) {
-                    output.write_all(&whole).await?;
-                    output.flush().await?;
+                    answers.extend_from_slice(&whole);
                 }
-                talk.answered.notify_waiters();
+                // What came together goes on together.
+                if !from_hub.buffer().contains(&b'\n') {
+                    output.write_all(&answers).await?;
+                    output.flush().await?;
+                    answers.clear();
+                    talk.answered.notify_waiters();
+                }
             }
             std::io::Result::Ok(())
         };

@@ -15,6 +15,7 @@ mod paths;
 mod printer;
 mod socket;
 mod start;
+mod streams;
 mod table;
 
 use std::ffi::OsString;
@@ -22,12 +23,17 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use tracing_subscriber::EnvFilter;
 
 use self::args::{Args, Command};
 use self::failure::{Exit, Failure};
 use self::paths::Paths;
 use self::printer::Printer;
+
+/// The system's gives large pieces back at once and has to ask for them again (`docs/performance.md`).
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     // A shepherd is started once per server: it must cost nothing, so it comes before everything else.

@@ -62,7 +62,7 @@ async fn read_line(input: &mut (impl AsyncBufReadExt + Unpin), limit: usize) -> 
         if buffer.is_empty() {
             return Ok(if line.is_empty() { Line::End } else { Line::Message(line.freeze()) });
         }
-        let end = buffer.iter().position(|it| *it == b'\n');
+        let end = memchr::memchr(b'\n', buffer);
         let piece = &buffer[..end.unwrap_or(buffer.len())];
         too_long |= line.len() + piece.len() > limit;
         if !too_long {
@@ -98,5 +98,5 @@ async fn write(mut answers: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite +
 }
 
 fn has_line_end(message: &[u8]) -> bool {
-    message.iter().any(|it| matches!(it, b'\n' | b'\r'))
+    memchr::memchr2(b'\n', b'\r', message).is_some()
 }

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncWriteExt, Stdin, Stdout};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio_util::sync::CancellationToken;
 use toolgrove_core::task;
@@ -22,6 +22,7 @@ use crate::lock::{self, Lock, Owner, Place};
 use crate::paths::Paths;
 use crate::socket::{Hello, Socket};
 use crate::start;
+use crate::streams::Streams;
 
 /// A hub that ends sooner than this after we came is counted; after a few of them we give up.
 const TOO_SOON: Duration = Duration::from_secs(1);
@@ -30,10 +31,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Room for what one side has written and the other has not read.
 const PIPE: usize = 256 * 1024;
 
-type Client = Forward<Stdin, Stdout>;
+type Client = Forward<Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>>;
 
 pub(crate) async fn run(args: Stdio, paths: &Paths) -> Result<Exit, Failure> {
-    let mut client = Forward::new(tokio::io::stdin(), tokio::io::stdout());
+    let Streams { input, output, modes: _modes } = Streams::open();
+    let mut client = Forward::new(input, output);
     let (mut stop, mut short) = (Stop::new(), 0);
     loop {
         let began = Instant::now();

@@ -1,8 +1,13 @@
 //! `toolgrove stdio` as a client's child process: with a hub running, and being the hub itself.
 
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
 
+use rustix::fs::{OFlags, fcntl_getfl};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
@@ -221,4 +226,56 @@ async fn a_line_that_is_refused_whole_is_answered_and_does_not_keep_the_child_fr
         assert_eq!(client.request(3, "ping", json!({})).await["result"], json!({}));
         client.end().await;
     }
+}
+
+/// One request over such streams, of which the child gets one end each, and perhaps its errors the same as its answers.
+async fn ask_over(dir: &Path, mut input: impl Write, theirs: (OwnedFd, OwnedFd), errors: Stdio) {
+    let (_, mut request) = modern_request("tools/list", json!({}));
+    request["id"] = json!("asked");
+    let mut command = command(dir);
+    command
+        .arg("stdio")
+        .stdin(theirs.0.try_clone().unwrap())
+        .stdout(theirs.1.try_clone().unwrap())
+        .stderr(errors);
+    input.write_all(format!("{request}\n").as_bytes()).unwrap();
+    drop(input);
+    let mut child = command.kill_on_drop(true).spawn().unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.expect("the child ends").unwrap();
+    assert!(status.success(), "{status}");
+    for stream in [theirs.0, theirs.1] {
+        assert!(!fcntl_getfl(&stream).unwrap().contains(OFlags::NONBLOCK), "it is left as it was");
+    }
+}
+
+#[tokio::test]
+async fn pipes_sockets_and_files_are_served_and_left_as_they_were() {
+    let hub = over_stdio(&[]).await;
+    let dir = hub.dir.path();
+    let said = |mut output: Box<dyn Read>| {
+        let mut text = String::new();
+        output.read_to_string(&mut text).unwrap();
+        let answer: Value = serde_json::from_str(text.lines().next().unwrap_or_default()).unwrap();
+        assert_eq!(answer["id"], "asked", "{text}");
+    };
+
+    let ((read, write), (output, answers)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+    ask_over(dir, write, (read.into(), answers.into()), Stdio::null()).await;
+    said(Box::new(output));
+
+    let ((read, write), (output, answers)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+    let errors = answers.try_clone().unwrap();
+    ask_over(dir, write, (read.into(), answers.into()), errors.into()).await;
+    said(Box::new(output));
+
+    let ((read, write), (output, answers)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+    ask_over(dir, write, (read.into(), answers.into()), Stdio::null()).await;
+    said(Box::new(output));
+
+    let (asked, answers) = (dir.join("asked"), dir.join("answers"));
+    let write = File::create(&asked).unwrap();
+    let output = File::create(&answers).unwrap();
+    let read = File::open(&asked).unwrap();
+    ask_over(dir, write, (read.into(), output.into()), Stdio::null()).await;
+    said(Box::new(File::open(&answers).unwrap()));
 }
