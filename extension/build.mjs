@@ -1,13 +1,17 @@
-// Builds the extension into `dist/`, or with `--test` into `dist-test/`: the same, but with the grants that tests
-// cannot click for. A content script can import nothing, so scripts for pages are built one by one.
+/**
+ * Builds the extension into `dist/`, or with `--test` into `dist-test/`: the same, but with the grants that tests
+ * cannot click for. A content script can import nothing, so scripts for pages are built one by one. `--out FOLDER` builds
+ * somewhere else.
+ */
 
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { build } from "vite";
 
-const isTest = process.argv.includes("--test");
 const root = import.meta.dirname;
-const outDir = resolve(root, isTest ? "dist-test" : "dist");
+const { values } = parseArgs({ options: { test: { type: "boolean" }, out: { type: "string" } } });
+const outDir = resolve(root, values.out ?? (values.test ? "dist-test" : "dist"));
 
 const shared = {
   configFile: false,
@@ -45,7 +49,7 @@ for (const name of ["content", "page"]) {
 
 const manifest = JSON.parse(readFileSync(resolve(root, "manifest.json"), "utf8"));
 manifest.version = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")).version;
-if (isTest) {
+if (values.test) {
   manifest.permissions.push("nativeMessaging");
   manifest.host_permissions = ["http://127.0.0.1/*", "file:///*"];
   delete manifest.optional_permissions;

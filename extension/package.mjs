@@ -1,5 +1,8 @@
-// Makes of `dist/` what is handed out: `package/toolgrove-extension/`, which a browser loads and a packer turns into a
-// crx, and `package/toolgrove-extension-VERSION.zip`. The same sources give the same bytes.
+/**
+ * Makes of `dist/` what is handed out: `package/toolgrove-extension/`, which a browser loads and a packer turns into a
+ * crx, and `package/toolgrove-extension-VERSION.zip`. The same sources give the same bytes.
+ * `node package.mjs DIST PACKAGE` does so with other folders.
+ */
 
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,8 +10,7 @@ import { join, resolve } from "node:path";
 import { zipSync } from "fflate";
 
 const root = import.meta.dirname;
-const dist = resolve(root, "dist");
-const out = resolve(root, "package");
+const [dist, out] = ["dist", "package"].map((it, at) => resolve(root, process.argv[2 + at] ?? it));
 const { version, key } = JSON.parse(readFileSync(join(dist, "manifest.json"), "utf8"));
 
 rmSync(out, { recursive: true, force: true });

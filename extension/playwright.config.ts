@@ -1,3 +1,5 @@
+/** Tests in a browser: which there are, and how long they may take. */
+
 import { defineConfig } from "@playwright/test";
 
 export default defineConfig({

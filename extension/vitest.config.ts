@@ -1,3 +1,5 @@
+/** Tests that need no browser. */
+
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({ test: { include: ["src/**/*.test.ts"] } });

@@ -16,6 +16,7 @@ export type Registered = {
 
 type Waiter = { isIt: (message: Message) => boolean; found: (message: Message) => void };
 
+/** A hub that one browser at a time is paired with; tests set what it answers, and wait for what it hears. */
 export class Hub {
   readonly frames: Message[] = [];
   readonly codes = new Set<string>();

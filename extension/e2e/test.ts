@@ -20,6 +20,7 @@ export const EXTENSION = resolve(import.meta.dirname, "../dist-test");
 /** The browser of the system, where there is one; else the one that `npx playwright install chromium` brings. */
 export const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((it) => existsSync(it));
 
+/** How the browser is started: with the extension and nothing else, and with WebMCP of its own or without. */
 export const flags = (native: boolean): string[] => [
   "--headless=new",
   "--no-sandbox",

@@ -121,11 +121,17 @@ const PAGES: Record<string, (address: URL) => string | Promise<string>> = {
   "/plain": () => page(""),
 };
 
-/** The very example of docs/browser.md, bundled as its reader would. */
-async function example(): Promise<string> {
+/** The example of docs/browser.md for authors of pages, as it stands there. */
+export function documented(): string {
   const text = readFileSync(resolve(import.meta.dirname, "../../docs/browser.md"), "utf8");
   const code = /```js title="page\.js"\n([\s\S]*?)```/.exec(text)?.[1];
   if (!code) throw new Error("docs/browser.md has no example");
+  return code;
+}
+
+/** That very example, bundled as its reader would. */
+async function example(): Promise<string> {
+  const code = documented();
   const name = "\0example";
   const built = await build({
     configFile: false,
@@ -150,6 +156,7 @@ async function example(): Promise<string> {
   return output.output[0].code.replaceAll("</script", "<\\/script");
 }
 
+/** Serves the pages above, on a port of its own and so as an origin of its own. */
 export class Web {
   readonly #server: Server = createServer();
   readonly #cache = new Map<string, string>();

@@ -1,53 +1,18 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import * as consent from "./consent";
+import { fakeBrowser } from "./fake";
 
 const SHOP = "https://shop.example";
 const BANK = "https://bank.example";
 let granted: Set<string>;
 let required: Set<string>;
 
-/** The parts of the browser that consent lives in. */
-function fakeBrowser() {
-  const covers = (it: string) => granted.has(it) || (granted.has("<all_urls>") && it.includes("://"));
-  const area = () => {
-    const stored: Record<string, unknown> = {};
-    return {
-      get: async (key: string) => (key in stored ? { [key]: stored[key] } : {}),
-      set: async (items: object) => void Object.assign(stored, items),
-      remove: async (key: string) => void delete stored[key],
-    };
-  };
-  const scripts = new Map<string, object>();
-  return {
-    storage: { local: area(), session: area() },
-    permissions: {
-      contains: async ({ origins }: { origins: string[] }) => origins.every(covers),
-      getAll: async () => ({ origins: [...granted] }),
-      remove: async ({ origins }: { origins: string[] }) => {
-        if (origins.some((it) => required.has(it)))
-          throw new Error("You cannot remove required permissions.");
-        return origins.every((it) => granted.delete(it));
-      },
-    },
-    scripting: {
-      getRegisteredContentScripts: async () => [...scripts.values()],
-      registerContentScripts: async (all: { id: string }[]) => {
-        for (const it of all) scripts.set(it.id, it);
-      },
-      updateContentScripts: async (all: { id: string }[]) => {
-        for (const it of all) scripts.set(it.id, it);
-      },
-      unregisterContentScripts: async () => scripts.clear(),
-    },
-  };
-}
-
 const tab = (incognito: boolean, id = 1) => ({ id, incognito }) as chrome.tabs.Tab;
 
 beforeEach(() => {
   granted = new Set();
   required = new Set();
-  vi.stubGlobal("chrome", fakeBrowser());
+  vi.stubGlobal("chrome", fakeBrowser(granted, required));
 });
 
 describe("a site", () => {

@@ -25,7 +25,7 @@ pub use meta::{CALL_TOOL, META_TOOLS};
 pub use questions::TabQuestion;
 pub use run::TabCall;
 pub use table::{BrowserKind, BrowserView, CachedRow, Registration, TabRow, TabView, Table};
-pub use tool::{Origins, PageTool};
+pub use tool::{KEY_UNTRUSTED, Origins, PageTool};
 pub use transport::{Refusal, TabEvent, TabKey, TabRequest, TabTransport};
 
 /// The slug of the instance that has a person's tabs.

@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
@@ -40,9 +41,12 @@ impl Drop for UnderWay {
 /// Lets the other requests that can go on do so first.
 ///
 /// What many requests write then follows one another: the first write wakes whoever reads on the other side, the
-/// next ones find it awake. To wake a thread that sleeps on another core costs more than to write.
+/// next ones find it awake. To wake a thread that sleeps on another core costs more than to write. Where several
+/// threads share the work, a request that lets others go first would itself wake one of them: there it goes on.
 pub async fn turn() {
-    let mut has_waited = UNDER_WAY.load(Ordering::Relaxed) < 2;
+    let shares_a_thread = UNDER_WAY.load(Ordering::Relaxed) > 1
+        && Handle::try_current().is_ok_and(|it| it.runtime_flavor() == RuntimeFlavor::CurrentThread);
+    let mut has_waited = !shares_a_thread;
     poll_fn(|cx| {
         if std::mem::replace(&mut has_waited, true) {
             return Poll::Ready(());

@@ -2,6 +2,7 @@
 
 import { call, ERAS, expect, nameOf, test, textOf } from "./test";
 
+/** Tests that the tools of such a page are listed and called in both eras, and never with wrong arguments. */
 export function isListedCalledAndChecked(kind: "native" | "polyfill" | "global"): void {
   test(`the tools of a ${kind} page are listed and called, and arguments checked first`, async ({
     web,

@@ -1,11 +1,17 @@
 /** Pages of every kind, from an official client through the hub to the page and back, in both eras. */
 
+import { documented } from "../web";
 import { isListedCalledAndChecked } from "./kinds";
 import { call, ERAS, expect, failure, listed, nameOf, names, test } from "./test";
 
 isListedCalledAndChecked("native");
 
-test("the example of the documentation is listed, called and remembered", async ({ web, open, clients }) => {
+test("the example of the documentation has at most 15 lines, is listed, called and remembered", async ({
+  web,
+  open,
+  clients,
+}) => {
+  expect(documented().trimEnd().split("\n").length).toBeLessThanOrEqual(15);
   const url = web.at("/sdk");
   const page = await open(url, "addToCart");
   for (const [at, era] of ERAS.entries()) {

@@ -8,6 +8,7 @@ import type { Json } from "./toolgrove";
 
 export type Frame = { direction: "toHub" | "fromHub"; at: number; message: Json & { method?: string } };
 
+/** A door of its own before the door of a hub. What goes through is kept in its order, with its time. */
 export class Recorder {
   readonly frames: Frame[] = [];
   /** Sockets that were opened, ever. */

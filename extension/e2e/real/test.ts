@@ -61,7 +61,7 @@ export async function removeProfile(path: string): Promise<void> {
 type Shared = {
   /** Whether the browser has WebMCP itself. */
   native: boolean;
-  /** Whether frames are recorded, which takes a little time. */
+  /** Whether frames are recorded, which takes a little time. Tests that launch browsers of their own may not be. */
   recorded: boolean;
   /** Further lines of the hub's configuration. */
   config: string;
@@ -99,14 +99,16 @@ export const test = base.extend<Fixtures, Shared>({
     { scope: "worker" },
   ],
   recorder: [
-    async ({ hub }, use) => {
+    async ({ hub, recorded }, use) => {
       const recorder = new Recorder(hub);
       await recorder.start();
       await use(recorder);
       await recorder.stop();
       expect(problems(recorder.frames)).toEqual([]);
+      if (recorded) expect(recorder.frames, "these tests were recorded").not.toEqual([]);
     },
-    { scope: "worker" },
+    // Also for tests that do not ask for it: those that say they are recorded have to be.
+    { scope: "worker", auto: true },
   ],
   browserContext: [
     async ({ hub, recorder, recorded, native }, use) => {
@@ -199,6 +201,7 @@ export async function call(client: Client, name: string, args: Json = {}, option
   return textOf(await client.callTool({ name, arguments: args }, options));
 }
 
+/** The text of a result's first piece of content. */
 export function textOf({ content }: Result): string {
   return content[0]?.text ?? "";
 }

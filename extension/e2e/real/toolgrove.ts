@@ -1,5 +1,6 @@
 /** The real hub on a folder of its own, and official MCP clients for it. */
 
+import { deepEqual } from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -23,12 +24,14 @@ export type Client = {
   listTools: () => Promise<{ tools: Tool[] }>;
   callTool: (call: { name: string; arguments?: Json }, options?: Json) => Promise<Result>;
   getServerCapabilities: () => Json | undefined;
-  getNegotiatedProtocolVersion: () => string;
+  getProtocolEra: () => Era | undefined;
+  getNegotiatedProtocolVersion: () => string | undefined;
   setRequestHandler: (method: string, answer: (request: { params: Json }) => Json) => void;
 };
 
 export type Era = "legacy" | "modern";
 export const ERAS: Era[] = ["legacy", "modern"];
+const VERSIONS: Record<Era, string> = { legacy: "2025-11-25", modern: "2026-07-28" };
 
 /** A hub that is started, stopped and started again on the same folder. */
 export class Toolgrove {
@@ -90,10 +93,10 @@ export class Toolgrove {
     return (answer.status === 204 ? undefined : await answer.json()) as T;
   }
 
-  /** An official client, connected; `answer` is what its person says when asked. */
+  /** An official client, connected, and truly in this era; `answer` is what its person says when asked. */
   async client(era: Era = "modern", answer?: (params: Json) => Json): Promise<Client> {
     const sdk = peer("@modelcontextprotocol/client");
-    const mode = era === "legacy" ? era : { pin: "2026-07-28" };
+    const mode = era === "legacy" ? era : { pin: VERSIONS.modern };
     const capabilities = answer ? { elicitation: { form: {} } } : {};
     const client: Client = new sdk.Client(
       { name: "e2e", version: "1.0.0" },
@@ -102,6 +105,8 @@ export class Toolgrove {
     if (answer) client.setRequestHandler("elicitation/create", (request) => answer(request.params));
     const requestInit = { headers: { Authorization: `Bearer ${this.key}` } };
     await client.connect(new sdk.StreamableHTTPClientTransport(new URL(`${this.url}/mcp`), { requestInit }));
+    const spoken = [client.getProtocolEra(), client.getNegotiatedProtocolVersion()];
+    deepEqual(spoken, [era, VERSIONS[era]]);
     return client;
   }
 }

@@ -233,7 +233,7 @@ export type RememberedTool = { name: string, domain: string, own_name: string, u
 /**
  * Whether pages that embed the relay can connect.
  */
-export type RelayState = { "state": "off" } | { "state": "on", port: number, } | { "state": "failed", problem: string, };
+export type RelayState = { "state": "off" } | { "state": "on", port: number, note: string | null, } | { "state": "failed", problem: string, };
 
 /**
  * A way to pair one browser.

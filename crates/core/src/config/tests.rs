@@ -112,6 +112,10 @@ fn a_wrong_value_says_what_was_expected() {
     check("public_url = \"ftp://x\"", "line 1, column 14: `public_url` must be an http or https URL");
     check("listen = 5", "line 1, column 10: invalid type: integer `5`, expected a string");
     check("[limits]\nbody_mb = 0", "line 2, column 11: invalid value: integer `0`, expected a nonzero u64");
+    check(
+        "[tabs]\ntimeouts = { \"github.com\" = 600001 }",
+        "line 2, column 29: `tabs.timeouts` of `github.com` must be 1 to 600000 ms, not 600001",
+    );
     check("mode = \"cluster\"", "cluster mode needs `store.url` to be a `postgres://` URL");
     let text = "mode = \"cluster\"\n[store]\nurl = \"postgres://x\"";
     check(text, "cluster mode needs `cluster.valkey`");

@@ -93,6 +93,8 @@ pub(super) struct Target {
     pub(super) tool: PageTool,
     pub(super) relay: bool,
     pub(super) frozen: bool,
+    /// In a private window: nothing of it is written down or done elsewhere.
+    pub(super) incognito: bool,
 }
 
 impl Table {
@@ -204,6 +206,7 @@ impl Table {
             tool: tab.tool(tool)?.clone(),
             relay: self.is_relay(key),
             frozen: tab.rest == Rest::Frozen,
+            incognito: tab.incognito,
         })
     }
 

@@ -89,12 +89,12 @@ impl<T: TabTransport> TabHub<T> {
         if let Some(source) = &call.source {
             aim = self.strict(call.person, source, &tool).ok_or_else(none)?;
         }
-        let (mut tried, mut retries, mut fell_back) = (Vec::new(), 0, false);
+        let (mut tried, mut retries, mut lost) = (Vec::new(), 0, None);
         loop {
             let target = match (self.read(call.person, |it| it.best(&aim, &tool, &tried)), &aim) {
                 (Some(target), _) => target,
-                (None, Aim::Origin(origin)) => self.open(&call, origin, &tool).await?,
-                (None, _) => return Err(none()),
+                (None, Aim::Origin(origin)) => self.open(&call, origin, &tool, lost).await?,
+                (None, _) => return Err(Error::TabNone { tool: call.name.to_owned(), reason: lost }),
             };
             let stop = match self.run(&target, &call).await {
                 Ok(result) => {
@@ -121,16 +121,17 @@ impl<T: TabTransport> TabHub<T> {
                     retries += 1;
                     self.pause(&call, &aim, &tool, &target).await;
                 }
-                // It may have begun: only what does no harm runs again, once, and not in the tab that is gone.
-                Refusal::Closed if target.tool.repeatable && !fell_back => {
-                    fell_back = true;
+                Refusal::Absent | Refusal::Closed => {
+                    let (reason, is_harmless) = match refusal {
+                        Refusal::Closed => ("TabClosed", target.tool.repeatable),
+                        _ => ("TabNotFound", true),
+                    };
+                    // What has not begun, or does no harm if it has, goes elsewhere, once.
+                    if !is_harmless || target.incognito || lost.is_some() {
+                        return Err(Error::TabNone { tool: call.name.to_owned(), reason: Some(reason) });
+                    }
+                    lost = Some(reason);
                     tried.push(target.key);
-                }
-                Refusal::Absent => {
-                    return Err(Error::TabNone { tool: call.name.to_owned(), reason: Some("TabNotFound") });
-                }
-                Refusal::Closed => {
-                    return Err(Error::TabNone { tool: call.name.to_owned(), reason: Some("TabClosed") });
                 }
             }
         }
@@ -197,15 +198,23 @@ impl<T: TabTransport> TabHub<T> {
         matches!(tokio::time::timeout(OPENING, asked).await, Ok(Ok(_)))
     }
 
-    /// Opens a tab for a tool that is only remembered, or loads one again that its browser has put out of memory, and
-    /// waits until the tool is there.
-    async fn open(self: &Arc<Self>, call: &TabCall<'_>, origin: &str, tool: &str) -> Result<Target, Error> {
+    /// Opens a tab for a tool that is only remembered, or whose tab was lost on the way, or loads one again that its
+    /// browser has put out of memory, and waits until the tool is there.
+    async fn open(
+        self: &Arc<Self>,
+        call: &TabCall<'_>,
+        origin: &str,
+        tool: &str,
+        lost: Option<&'static str>,
+    ) -> Result<Target, Error> {
         let none = |reason| Error::TabNone { tool: call.name.to_owned(), reason };
         let url = self.read(call.person, |it| {
             it.cached.get(&(origin.to_owned(), tool.to_owned())).map(|it| it.url.clone())
         });
-        let Some(stored) = url else { return Err(none(None)) };
-        let url = stored.unwrap_or_else(|| origin.to_owned());
+        if url.is_none() && lost.is_none() {
+            return Err(none(None));
+        }
+        let url = url.flatten().unwrap_or_else(|| origin.to_owned());
         let discarded = self.read(call.person, |it| it.discarded(origin));
         let key = match discarded {
             Some(key) if self.ask_browser(&key, TabRequest::Reload).await => key,
@@ -362,7 +371,7 @@ impl<T: TabTransport> TabHub<T> {
             url: None,
             title: None,
             active: false,
-            incognito: false,
+            incognito: target.incognito,
             claims: None,
             source: String::new(),
             last_updated: 0,

@@ -11,7 +11,7 @@ const DESCRIPTION_MAX: usize = 8 * 1024;
 const SCHEMA_MAX: usize = 64 * 1024;
 
 /// The `_meta` key of tools and results whose text is not to be trusted.
-pub(super) const KEY_UNTRUSTED: &str = "dev.toolgrove/untrusted";
+pub const KEY_UNTRUSTED: &str = "dev.toolgrove/untrusted";
 
 /// A tool as its page offered it.
 #[derive(Debug, Clone, PartialEq, Eq)]

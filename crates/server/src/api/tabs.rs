@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::body;
 use crate::App;
 use crate::problem::Answer;
-use crate::tabs::{CODE_LIFE, EXTENSION};
+use crate::tabs::{CODE_LIFE, EXTENSION, relay};
 
 /// Everything about a person's tabs.
 #[derive(Debug, Serialize, TS)]
@@ -85,8 +85,14 @@ pub struct RememberedTool {
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum RelayState {
     Off,
-    On { port: u16 },
-    Failed { problem: String },
+    /// `note`: what else there is to know of it.
+    On {
+        port: u16,
+        note: Option<String>,
+    },
+    Failed {
+        problem: String,
+    },
 }
 
 /// A way to pair one browser.
@@ -197,7 +203,7 @@ pub async fn list(
     });
     let relay = match app.tabs.relay.get() {
         None => RelayState::Off,
-        Some(Ok(port)) => RelayState::On { port: *port },
+        Some(Ok(port)) => RelayState::On { port: *port, note: relay::elsewhere(*port) },
         Some(Err(problem)) => RelayState::Failed { problem: problem.clone() },
     };
     Ok(Json(TabsView {

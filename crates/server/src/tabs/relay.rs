@@ -29,6 +29,7 @@ use toolgrove_upstream::{Connection, ToBrowser};
 use toolgrove_wire::Raw;
 use uuid::Uuid;
 
+use super::socket::{Flow, MESSAGES, UPDATES};
 use crate::App;
 use crate::problem::Refusal as Problem;
 
@@ -55,6 +56,12 @@ pub async fn bind() -> Result<TcpListener, String> {
         }
     }
     Err(format!("every port from {} to {} is in use", PORTS.start(), PORTS.end()))
+}
+
+/// What to say of a port that is not the first: pages try that one before.
+pub fn elsewhere(port: u16) -> Option<String> {
+    let first = *PORTS.start();
+    (port != first).then(|| format!("port {first} is taken, perhaps by a relay; pages may attach to that"))
 }
 
 /// Serves pages until the hub stops.
@@ -126,6 +133,7 @@ async fn talk(
     let mut ping = interval_at(Instant::now() + PING, PING);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut heard_at = Instant::now();
+    let (mut flow, mut updates) = (Flow::new(&MESSAGES), Flow::new(&UPDATES));
     loop {
         let message = tokio::select! {
             incoming = socket.recv() => match incoming {
@@ -161,6 +169,10 @@ async fn talk(
             }
             () = sleep_until(heard_at + PONG_WITHIN) => return Some((GOING_AWAY, "no pong for 25 s")),
         };
+        if !flow.take(&MESSAGES) {
+            meter::tab_refused("flood");
+            return Some((VIOLATION, "too many messages"));
+        }
         meter::tab_message("in");
         let bytes = message.len();
         let read = Raw::parse(bytes::Bytes::from(message)).map_err(|it| it.to_string());
@@ -196,6 +208,9 @@ async fn talk(
                 send(socket, &accepted()).await?;
             }
             (Ok(_), None) => ignored(&browser, "something came before `hello`"),
+            (Ok(FromPage::Tools(_)), _) if !updates.take(&UPDATES) => {
+                ignored(&browser, "a page tells of its tools more than five times a second");
+            }
             (Ok(FromPage::Tools(tools)), Some((greeting, connection))) => {
                 connection.report(TabEvent::Registered {
                     tab: connection.tab(0),
@@ -212,7 +227,10 @@ async fn talk(
             (Ok(FromPage::Result { call, result }), Some((_, connection))) => {
                 let is_taken =
                     Uuid::parse_str(&call).is_ok_and(|it| connection.answer(it, Ok(executed(&result))));
-                if !is_taken {
+                // What we asked for is no flood.
+                if is_taken {
+                    flow.give_back();
+                } else {
                     ignored(&browser, "nobody waits for this result");
                 }
             }

@@ -31,9 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Who is silent for this long is gone.
 const SILENCE: Duration = Duration::from_secs(45);
 /// A browser may send this many messages at once, and this many a second.
-const MESSAGES: Pace = Pace { burst: 2000.0, each_second: 500.0 };
+pub(super) const MESSAGES: Pace = Pace { burst: 2000.0, each_second: 500.0 };
 /// A tab may tell of other tools this often.
-const UPDATES: Pace = Pace { burst: 10.0, each_second: 5.0 };
+pub(super) const UPDATES: Pace = Pace { burst: 10.0, each_second: 5.0 };
 
 const TOO_LARGE: u16 = 1009;
 const VIOLATION: u16 = 1008;
@@ -263,23 +263,23 @@ pub(super) async fn close(socket: &mut WebSocket, code: u16, reason: &'static st
 }
 
 /// So many at once, and then so many a second.
-struct Pace {
+pub(super) struct Pace {
     burst: f64,
     each_second: f64,
 }
 
 /// How many messages may still come.
-struct Flow {
+pub(super) struct Flow {
     left: f64,
     at: Instant,
 }
 
 impl Flow {
-    fn new(pace: &Pace) -> Self {
+    pub(super) fn new(pace: &Pace) -> Self {
         Self { left: pace.burst, at: Instant::now() }
     }
 
-    fn take(&mut self, pace: &Pace) -> bool {
+    pub(super) fn take(&mut self, pace: &Pace) -> bool {
         let now = Instant::now();
         let since = now.duration_since(self.at).as_secs_f64();
         self.left = (self.left + since * pace.each_second).min(pace.burst);
@@ -291,7 +291,7 @@ impl Flow {
         true
     }
 
-    fn give_back(&mut self) {
+    pub(super) fn give_back(&mut self) {
         self.left += 1.0;
     }
 }

@@ -6,6 +6,7 @@ use http::Method;
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
 use toolgrove_core::Error;
+use toolgrove_core::tabs::KEY_UNTRUSTED;
 use toolgrove_core::text::xml::coerce;
 use toolgrove_wire::{Edit, Raw, sse};
 
@@ -122,13 +123,19 @@ async fn stream(api: &Api, tool: &str, body: String, printer: &Printer) -> Resul
     Err(Failure::new("hub.gone", "the hub went away before the call ended"))
 }
 
-/// A result as text: its parts in their order, what is no text in brackets.
+/// A result as text: its parts in their order, what is no text in brackets; what is not to be trusted in a fence.
 fn shown(result: &Raw) -> String {
     let parts: Vec<String> =
         result.get("content").iter().flat_map(|it| it.items().map(|it| part(&it))).collect();
-    match result.get("structuredContent") {
+    let text = match result.get("structuredContent") {
         Some(structured) if parts.is_empty() => pretty(&structured),
         _ => parts.join("\n"),
+    };
+    let untrusted = result.get("_meta").and_then(|it| it.get(KEY_UNTRUSTED)).and_then(|it| it.bool());
+    if untrusted == Some(true) {
+        format!("--- not to be trusted ---\n{text}\n--- end of it ---")
+    } else {
+        text
     }
 }
 
@@ -186,6 +193,10 @@ mod tests {
         );
         check(json!({ "content": [], "structuredContent": { "n": 1 } }), "{\n  \"n\": 1\n}");
         check(json!({}), "");
+        check(
+            json!({ "content": [{ "type": "text", "text": "a" }], "_meta": { "dev.toolgrove/untrusted": true } }),
+            "--- not to be trusted ---\na\n--- end of it ---",
+        );
     }
 
     #[test]

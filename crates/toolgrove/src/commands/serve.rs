@@ -10,7 +10,6 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolgrove_core::config::Mode;
-use toolgrove_core::tabs::relay::PORTS;
 use toolgrove_core::{Config, task};
 use toolgrove_server::tabs::relay;
 use toolgrove_server::{App, Arrival, Front, Welcome, bundles};
@@ -107,8 +106,8 @@ async fn open_to_browsers(
     };
     let port = listener.local_addr().map_or(0, |it| it.port());
     let _ = app.tabs.relay.set(Ok(port));
-    if port != *PORTS.start() {
-        tracing::warn!("port {} is taken, perhaps by a relay; pages may attach to that", PORTS.start());
+    if let Some(note) = relay::elsewhere(port) {
+        tracing::warn!("{note}");
     }
     if let Some(home) = std::env::home_dir()
         && let Err(error) = relay::note(&home, port, app.hub.now())

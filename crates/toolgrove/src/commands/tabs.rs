@@ -72,7 +72,7 @@ fn install(args: &TabsInstall, paths: &Paths, printer: &Printer) -> Result<Exit,
     }
     printer.line("\nLoad the extension, if it is not there yet:");
     printer.line("  1. open `chrome://extensions` and turn on Developer mode");
-    printer.line("  2. press Load unpacked and choose the folder `dist` of the extension");
+    printer.line("  2. press Load unpacked and choose the folder `extension/dist` (`cargo xtask extension`)");
     printer.line("  3. open its popup, allow it to talk to the hub, and share a site");
     Ok(Exit::Done)
 }

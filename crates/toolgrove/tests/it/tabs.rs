@@ -401,3 +401,124 @@ async fn messages_are_traced_without_what_is_in_them_and_counted() {
         assert!(!log.contains(secret), "{secret}: {log}");
     }
 }
+
+#[tokio::test]
+async fn a_page_that_floods_the_relay_ends_its_own_connection_and_where_the_relay_is_can_be_read() {
+    // Ours or another's: the first port is taken, so pages may find somebody else there.
+    let _taken = tokio::net::TcpListener::bind("127.0.0.1:9333").await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("toolgrove.toml"), "[tabs]\nrelay = true\n").unwrap();
+    let home = dir.path().to_owned();
+    let hub = Hub::start_as(dir, |command| {
+        command.env("HOME", &home);
+    })
+    .await;
+    let relay = hub.get("/api/tabs").await["relay"].clone();
+    assert_eq!(relay["note"], "port 9333 is taken, perhaps by a relay; pages may attach to that");
+    let port = u16::try_from(relay["port"].as_u64().unwrap()).unwrap();
+    let noted = std::fs::read_to_string(home.join(".webmcp/relay-port.json")).unwrap();
+    let noted: Value = serde_json::from_str(&noted).unwrap();
+    assert_eq!((&noted["host"], &noted["port"]), (&json!("127.0.0.1"), &relay["port"]));
+    let valid = noted["expiresAt"].as_i64().unwrap() - noted["timestamp"].as_i64().unwrap();
+    assert_eq!(valid, 24 * 60 * 60 * 1000);
+
+    let page = async |domain: &str| {
+        let mut page = Browser::page(port, Some(&format!("https://{domain}"))).await;
+        page.say(json!({ "type": "hello", "tabId": domain })).await;
+        assert_eq!(page.next().await.unwrap()["type"], "hello/accepted");
+        page.say(json!({ "type": "tools/list", "tools": [{ "name": "first" }] })).await;
+        page
+    };
+    let mut calm = page("example.com").await;
+    let mut restless = page("example.org").await;
+    until_listed(&hub, "website_tool_example_com_tab1_first").await;
+    until_listed(&hub, "website_tool_example_org_tab1_first").await;
+    for _ in 0..100 {
+        restless.say(json!({ "type": "tools/list", "tools": [{ "name": "first" }] })).await;
+    }
+    restless.say(json!({ "type": "tools/list", "tools": [{ "name": "last" }] })).await;
+    restless.say(json!({ "type": "hello", "tabId": "example.org" })).await;
+    assert_eq!(restless.next().await.unwrap()["type"], "hello/accepted", "it has read all that");
+    let tabs = hub.get("/api/tabs").await["tabs"].to_string();
+    assert!(!tabs.contains("_last\""), "so many lists in a second are not taken: {tabs}");
+    assert!(tabs.contains("example_org_tab1_first"), "{tabs}");
+
+    let foreign =
+        Browser::open(port, "/", &[("host", "evil.example"), ("origin", "https://evil.example")]).await;
+    assert!(foreign.is_err(), "another name for this machine");
+    for _ in 0..10_000 {
+        if restless.socket.feed(Message::text(r#"{"type":"pong"}"#)).await.is_err() {
+            break;
+        }
+    }
+    let _ = restless.socket.flush().await;
+    let end = restless.end().await;
+    assert!(matches!(end, End::Closed(1008) | End::Broken), "{end:?}");
+
+    let serving = async {
+        let asked = calm.next().await.unwrap();
+        let result = json!({ "content": [{ "type": "text", "text": "undisturbed" }] });
+        calm.say(json!({ "type": "result", "callId": asked["callId"], "result": result })).await;
+    };
+    let (result, ()) = tokio::join!(hub.call("website_tool_example_com_tab1_first", json!({})), serving);
+    assert_eq!(result["content"][0]["text"], "undisturbed", "{result}");
+}
+
+#[tokio::test]
+async fn a_browser_is_paired_listed_and_forgotten_at_the_command_line() {
+    let hub = Hub::start().await;
+    let run = async |args: &[&str]| {
+        let output = command(hub.dir.path()).args(args).output().await.unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let pairing: Value = serde_json::from_str(&run(&["tabs", "pair", "--json"]).await).unwrap();
+    let said = run(&["tabs", "pair"]).await;
+    assert!(said.contains("Paste this into the popup") && said.contains("/pair.html?"), "{said}");
+    let (mut browser, nonce) = Browser::knock(&hub).await;
+    let mut hello = Browser::hello("profile-7", pairing["code"].as_str().unwrap(), &nonce);
+    hello["params"]["pairing"] = json!(true);
+    browser.say(hello).await;
+    assert!(browser.next().await.unwrap()["params"]["token"].is_string());
+    browser.register(1, SHOP, json!([tool("getCart")])).await;
+    until_listed(&hub, CART).await;
+    let listed = run(&["tabs", "list"]).await;
+    for word in ["profile-7", "connected", "example.com", "1 tool"] {
+        assert!(listed.contains(word), "{word}: {listed}");
+    }
+    assert!(run(&["tabs", "forget", "profile-7"]).await.contains("forgot `profile-7`"));
+    assert_eq!(browser.end().await, End::Closed(4003));
+    assert!(run(&["tabs", "list"]).await.contains("no browser is paired"));
+    let unknown = command(hub.dir.path()).args(["tabs", "forget", "nobody"]).output().await.unwrap();
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(!unknown.status.success() && said.contains("called `nobody`"), "{said}");
+}
+
+#[tokio::test]
+async fn the_browsers_that_are_installed_are_told_where_the_hub_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let install = async || {
+        command(dir.path()).env("HOME", dir.path()).args(["tabs", "install"]).output().await.unwrap()
+    };
+    let output = install().await;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("no browser was found"), "{said}");
+    assert!(said.contains("--user-data-dir") && said.contains("toolgrove tabs pair"), "{said}");
+    let folders = ["chromium", "BraveSoftware/Brave-Browser"];
+    for folder in folders {
+        std::fs::create_dir_all(dir.path().join(".config").join(folder)).unwrap();
+    }
+    let output = install().await;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}");
+    for word in ["Chromium knows this hub", "Brave knows this hub", "Load unpacked", "chrome://extensions"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    for folder in folders {
+        let file =
+            dir.path().join(".config").join(folder).join("NativeMessagingHosts/dev.toolgrove.pair.json");
+        let manifest: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(manifest["allowed_origins"], json!([format!("{}/", origin())]));
+    }
+    assert!(!dir.path().join(".config/vivaldi").exists(), "only those that are there");
+}

@@ -83,9 +83,16 @@ function ResultTabs({ result }: { result: { [key: string]: Json } }) {
         <CopyButton text={() => copied(shown, result)} label="Copy the result" />
       </div>
       <TabsContent value="readable" className="space-y-3 pt-3">
-        {parts.map((part, index) => (
-          <ContentView key={`${id} ${index}`} part={part} />
-        ))}
+        {isUntrusted(result) ? (
+          <fieldset className="space-y-3 border border-warn px-3 pb-3">
+            <legend className="px-1 text-sm text-warn">Written by others: not to be trusted</legend>
+            {parts.map((part, index) => (
+              <ContentView key={`${id} ${index}`} part={part} />
+            ))}
+          </fieldset>
+        ) : (
+          parts.map((part, index) => <ContentView key={`${id} ${index}`} part={part} />)
+        )}
         {parts.length === 0 && structured !== undefined && <JsonView value={structured} />}
         {parts.length === 0 && structured === undefined && <p className="text-muted">Nothing in it</p>}
       </TabsContent>
@@ -99,6 +106,11 @@ function ResultTabs({ result }: { result: { [key: string]: Json } }) {
       </TabsContent>
     </Tabs>
   );
+}
+
+/** Whether its page says that what it gives back was written by others. */
+function isUntrusted({ _meta }: { [key: string]: Json }): boolean {
+  return Object(_meta)["dev.toolgrove/untrusted"] === true;
 }
 
 function copied(tab: string, result: { [key: string]: Json }): string {

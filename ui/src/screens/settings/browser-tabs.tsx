@@ -86,6 +86,7 @@ function Everything({ browsers, tabs, remembered, relay }: TabsView) {
         </Group>
       )}
       {relay.state === "failed" && <p className="p-4 text-warn">{relay.problem}</p>}
+      {relay.state === "on" && relay.note && <p className="p-4 text-warn">{relay.note}</p>}
     </>
   );
 }
