@@ -283,3 +283,33 @@ export type FromHub = { "method": "hub/challenge", "params": Challenge } | { "me
 export function isFromHub(value: unknown): value is FromHub {
   return (isObject(value) && value.method === "hub/challenge" && isChallenge(value.params) || isObject(value) && value.method === "hub/welcome" && isWelcome(value.params) || isObject(value) && value.method === "browser/executeTool" && isExecute(value.params) || isObject(value) && value.method === "browser/openTab" && isOpenTab(value.params) || isObject(value) && value.method === "browser/activateTab" && isOneTab(value.params) || isObject(value) && value.method === "browser/reloadTab" && isOneTab(value.params) || isObject(value) && value.method === "browser/closeTab" && isOneTab(value.params) || isObject(value) && value.method === "notifications/cancelled" && isCancelled(value.params) || isObject(value) && value.method === "hub/ping" && isPing(value.params));
 }
+
+/**
+ * What is said to the hub in the second vocabulary, by peers that name types instead of methods.
+ */
+export type TypedToHub = { "type": "register-tools", tools: Tool[], tabUrl?: string, extensions: PageFacts, } | { "type": "tools-updated", tools: Tool[], tabUrl?: string, extensions: PageFacts, } | { "type": "tool-started", requestId: string, } | { "type": "progress", requestId: string, progress: number, total?: number, message?: string, } | { "type": "tool-result", requestId: string, data: Executed, } | { "type": "confirm-action", confirmId: string, message: string, requestedSchema?: Record<string, unknown>, requestId?: string, extensions: TabPlace, } | { "type": "pong" };
+
+/** Whether a value is a `TypedToHub`. */
+export function isTypedToHub(value: unknown): value is TypedToHub {
+  return (isObject(value) && value.type === "register-tools" && Array.isArray(value.tools) && value.tools.every((it) => isTool(it)) && (value.tabUrl == null || typeof value.tabUrl === "string") && (value.extensions == null || isPageFacts(value.extensions)) || isObject(value) && value.type === "tools-updated" && Array.isArray(value.tools) && value.tools.every((it) => isTool(it)) && (value.tabUrl == null || typeof value.tabUrl === "string") && (value.extensions == null || isPageFacts(value.extensions)) || isObject(value) && value.type === "tool-started" && typeof value.requestId === "string" || isObject(value) && value.type === "progress" && typeof value.requestId === "string" && typeof value.progress === "number" && (value.total == null || typeof value.total === "number") && (value.message == null || typeof value.message === "string") || isObject(value) && value.type === "tool-result" && typeof value.requestId === "string" && isExecuted(value.data) || isObject(value) && value.type === "confirm-action" && typeof value.confirmId === "string" && typeof value.message === "string" && (value.requestedSchema == null || isObject(value.requestedSchema)) && (value.requestId == null || typeof value.requestId === "string") && (value.extensions == null || isTabPlace(value.extensions)) || isObject(value) && value.type === "pong");
+}
+
+/**
+ * What the hub says in it.
+ */
+export type TypedFromHub = { "type": "execute-tool", requestId: string, toolName: string, args: Record<string, unknown>, extensions: TabPlace, } | { "type": "cancel", requestId: string, reason: string, } | { "type": "confirm-result", confirmId: string, data: Confirmed, };
+
+/** Whether a value is a `TypedFromHub`. */
+export function isTypedFromHub(value: unknown): value is TypedFromHub {
+  return (isObject(value) && value.type === "execute-tool" && typeof value.requestId === "string" && typeof value.toolName === "string" && isObject(value.args) && isTabPlace(value.extensions) || isObject(value) && value.type === "cancel" && typeof value.requestId === "string" && typeof value.reason === "string" || isObject(value) && value.type === "confirm-result" && typeof value.confirmId === "string" && isConfirmed(value.data));
+}
+
+/**
+ * What a person answered, or why nobody was asked.
+ */
+export type Confirmed = Confirmation | { error: Problem, };
+
+/** Whether a value is a `Confirmed`. */
+export function isConfirmed(value: unknown): value is Confirmed {
+  return (isConfirmation(value) || isObject(value) && isProblem(value.error));
+}

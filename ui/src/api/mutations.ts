@@ -58,9 +58,12 @@ export function useChangeInstance(id: string) {
 /** On or off. What keeps an instance off may be its server: then that is turned on, and the instance follows. */
 export function useTurn(instance: Instance) {
   const client = useQueryClient();
+  const isHeldOff = instance.enabled && instance.health.state === "disabled";
   return useMutation<unknown, Error, boolean>({
+    // Whoever changes their mind at once gets both, one after the other.
+    scope: { id: `turn ${instance.id}` },
     mutationFn: async (enabled) => {
-      if (enabled && instance.enabled) {
+      if (enabled && isHeldOff) {
         putServer(client, await patch<Server>(`/api/mcp/servers/${instance.server_id}`, { enabled }));
       } else putInstance(client, await patch<WholeInstance>(instancePath(instance.id), { enabled }));
     },

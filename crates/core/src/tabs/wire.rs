@@ -347,6 +347,86 @@ pub enum FromHub {
     Ping(Ping),
 }
 
+/// What is said to the hub in the second vocabulary, by peers that name types instead of methods.
+#[derive(Debug, Clone, Serialize, TS, JsonSchema)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum TypedToHub {
+    RegisterTools {
+        #[ts(type = "Tool[]")]
+        #[schemars(with = "Vec<Tool>")]
+        tools: Vec<Raw>,
+        #[ts(optional)]
+        tab_url: Option<String>,
+        #[serde(default)]
+        extensions: PageFacts,
+    },
+    ToolsUpdated {
+        #[ts(type = "Tool[]")]
+        #[schemars(with = "Vec<Tool>")]
+        tools: Vec<Raw>,
+        #[ts(optional)]
+        tab_url: Option<String>,
+        #[serde(default)]
+        extensions: PageFacts,
+    },
+    ToolStarted {
+        request_id: String,
+    },
+    Progress {
+        request_id: String,
+        progress: f64,
+        #[ts(optional)]
+        total: Option<f64>,
+        #[ts(optional)]
+        message: Option<String>,
+    },
+    ToolResult {
+        request_id: String,
+        data: Executed,
+    },
+    ConfirmAction {
+        confirm_id: String,
+        message: String,
+        #[ts(optional, type = "Record<string, unknown>")]
+        requested_schema: Option<serde_json::Map<String, Value>>,
+        #[ts(optional)]
+        request_id: Option<String>,
+        #[serde(default)]
+        extensions: TabPlace,
+    },
+    Pong,
+}
+
+/// What the hub says in it.
+#[derive(Debug, Clone, Serialize, TS, JsonSchema)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum TypedFromHub {
+    ExecuteTool {
+        request_id: String,
+        tool_name: String,
+        #[ts(type = "Record<string, unknown>")]
+        #[schemars(with = "serde_json::Map<String, Value>")]
+        args: Raw,
+        extensions: TabPlace,
+    },
+    Cancel {
+        request_id: String,
+        reason: String,
+    },
+    ConfirmResult {
+        confirm_id: String,
+        data: Confirmed,
+    },
+}
+
+/// What a person answered, or why nobody was asked.
+#[derive(Debug, Clone, Serialize, TS, JsonSchema)]
+#[serde(untagged)]
+pub enum Confirmed {
+    Answer(Confirmation),
+    Failed { error: Problem },
+}
+
 impl ToHub {
     /// Reads a message by its method. Nothing if the method is not known; a sentence if its parameters are wrong.
     pub fn read(method: &str, params: &Raw) -> Option<Result<Self, String>> {

@@ -219,17 +219,39 @@ async fn elicit_modern(_: Case) {
     assert_eq!(browser.next().await.unwrap()["id"], 9);
 }
 
+/// A message of the second vocabulary, held against its schema.
+#[track_caller]
+fn typed(kind: &str, message: Value) -> Value {
+    let mut schema = toolgrove_core::tabs::wire::json_schema();
+    schema["anyOf"] = json!([{ "$ref": format!("#/$defs/{kind}") }]);
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems: Vec<_> = validator.iter_errors(&message).map(|it| it.to_string()).collect();
+    assert!(problems.is_empty(), "{message}: {problems:?}");
+    let mut wrong = message.clone();
+    wrong["type"] = json!("browser/registerTools");
+    assert!(!validator.is_valid(&wrong), "a type of no such name");
+    message
+}
+
 async fn elicit_alias(case: Case) {
     let hub = Hub::start().await;
     let mut browser = Browser::connect(&hub).await;
-    browser.say(json!({ "type": "register-tools", "tools": [tool("getCart")], "tabUrl": SHOP, "extensions": { "tabId": 1 } })).await;
+    for (word, tools) in [("register-tools", json!([])), ("tools-updated", json!([tool("getCart")]))] {
+        let list = json!({ "type": word, "tools": tools, "tabUrl": SHOP, "extensions": { "tabId": 1 } });
+        browser.say(typed("TypedToHub", list)).await;
+    }
     until_listed(&hub, CART).await;
     let word = case.given["typed vocabulary"].clone();
     let page = async {
-        let asked = browser.next().await.unwrap();
+        let asked = typed("TypedFromHub", browser.next().await.unwrap());
         assert_eq!((&asked["type"], &asked["toolName"]), (&json!("execute-tool"), &json!("getCart")));
-        let question = json!({ "type": word, "confirmId": "c", "requestId": asked["requestId"], "message": "Buy it?", "extensions": { "tabId": 1 } });
-        browser.say(question).await;
+        let request = &asked["requestId"];
+        browser.say(typed("TypedToHub", json!({ "type": "tool-started", "requestId": request }))).await;
+        browser
+            .say(typed("TypedToHub", json!({ "type": "progress", "requestId": request, "progress": 1 })))
+            .await;
+        let question = json!({ "type": word, "confirmId": "c", "requestId": request, "message": "Buy it?", "extensions": { "tabId": 1 } });
+        browser.say(typed("TypedToHub", question)).await;
         // A client that cannot be asked: the person is, on the hub's own page.
         let question = loop {
             let open = hub.get("/api/tabs/questions").await;
@@ -241,24 +263,22 @@ async fn elicit_alias(case: Case) {
         let path = format!("/api/tabs/questions/{}", question["id"].as_str().unwrap());
         let said = hub.api(Method::POST, &path, json!({ "action": "decline" })).await;
         assert_eq!(said.0, 204, "{said:?}");
-        let answer = browser.next().await.unwrap();
+        let answer = typed("TypedFromHub", browser.next().await.unwrap());
         assert_eq!(
             answer,
             json!({ "type": "confirm-result", "confirmId": "c", "data": { "action": "decline" } })
         );
-        browser
-            .say(
-                json!({ "type": "tool-result", "requestId": asked["requestId"], "data": done("not bought") }),
-            )
-            .await;
+        let result = json!({ "type": "tool-result", "requestId": request, "data": done("not bought") });
+        browser.say(typed("TypedToHub", result)).await;
     };
     let (result, ()) = meanwhile!(hub.call(CART, json!({})), page);
     assert_eq!(result["content"][0]["text"], "not bought", "{result}");
     // Without a running call there is nobody to ask.
     let question =
         json!({ "type": word, "confirmId": "d", "message": "Still?", "extensions": { "tabId": 1 } });
-    browser.say(question).await;
-    assert_eq!(browser.next().await.unwrap()["data"]["error"]["code"], -32600);
+    browser.say(typed("TypedToHub", question)).await;
+    let refused = typed("TypedFromHub", browser.next().await.unwrap());
+    assert_eq!(refused["data"]["error"]["code"], -32600);
 }
 
 async fn hello_accepted(case: Case) {

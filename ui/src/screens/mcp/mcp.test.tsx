@@ -109,6 +109,35 @@ test("a switch sends the wanted state, once, and nothing is asked again", async 
   ]);
 });
 
+test("a switch that is turned off and at once on again is on, and its server is left alone", async () => {
+  let finish = () => {};
+  const finished = new Promise<void>((done) => {
+    finish = done;
+  });
+  const off = whole("github", [], {
+    enabled: false,
+    health: { level: "off", state: "disabled", summary: "Off" },
+  });
+  const hub = fakeHub({
+    ...BASE,
+    "PATCH /api/mcp/instances/i-github": async ({ body }: { body: string }) => {
+      if (JSON.parse(body).enabled) return whole("github", []);
+      await finished;
+      return off;
+    },
+  });
+  open("/mcp");
+  const github = await row("github");
+  await userEvent.click(github.getByRole("switch"));
+  await waitFor(() => expect(github.getByRole("switch").getAttribute("aria-checked")).toBe("false"));
+  await userEvent.click(github.getByRole("switch"));
+  finish();
+  await waitFor(() => expect(bodies(hub, "PATCH /api/mcp/instances/i-github")).toHaveLength(2));
+  expect(bodies(hub, "PATCH /api/mcp/instances/i-github")).toEqual([{ enabled: false }, { enabled: true }]);
+  await waitFor(() => expect(github.getByRole("switch").getAttribute("aria-checked")).toBe("true"));
+  expect(hub.requests.some((it) => it.what.includes("/servers/"))).toBe(false);
+});
+
 test("tools are switched one by one", async () => {
   const hub = fakeHub({
     ...BASE,

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use ts_rs::TS;
 
 use super::{
-    AllTabs, Cancelled, Challenge, ConfirmAction, Confirmation, Elicit, Execute, Executed, FromHub, Hello,
-    OneTab, OpenTab, PROTOCOL, PageFacts, Ping, Problem, Progress, SUBPROTOCOL, Source, TabFacts, TabNews,
-    TabPlace, ToHub, Tool, ToolList, ToolStarted, Welcome,
+    AllTabs, Cancelled, Challenge, ConfirmAction, Confirmation, Confirmed, Elicit, Execute, Executed,
+    FromHub, Hello, OneTab, OpenTab, PROTOCOL, PageFacts, Ping, Problem, Progress, SUBPROTOCOL, Source,
+    TabFacts, TabNews, TabPlace, ToHub, Tool, ToolList, ToolStarted, TypedFromHub, TypedToHub, Welcome,
 };
 
 const HEAD: &str = "/** The messages between worker and hub, and guards for them. Written by `cargo xtask types`; do not edit. */
@@ -66,6 +66,9 @@ pub fn typescript() -> String {
         Ping,
         ToHub,
         FromHub,
+        TypedToHub,
+        TypedFromHub,
+        Confirmed,
     ];
     text
 }
@@ -137,7 +140,8 @@ fn kinds(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Every frame of both directions as one JSON Schema: `$defs/FrameToHub` and `$defs/FrameFromHub`.
+/// Every frame of both directions as one JSON Schema: `$defs/FrameToHub` and `$defs/FrameFromHub`, and those of the
+/// second vocabulary, `$defs/TypedToHub` and `$defs/TypedFromHub`.
 pub fn json_schema() -> Value {
     let mut generator = schemars::SchemaGenerator::default();
     let message = |schema: schemars::Schema| {
@@ -146,6 +150,8 @@ pub fn json_schema() -> Value {
     };
     let to_hub = message(generator.subschema_for::<ToHub>());
     let from_hub = message(generator.subschema_for::<FromHub>());
+    let typed = [generator.subschema_for::<TypedToHub>(), generator.subschema_for::<TypedFromHub>()];
+    let [typed_to_hub, typed_from_hub] = typed;
     let nothing = json!({ "type": "object", "additionalProperties": false });
     let answer = |results: Vec<Value>| {
         json!({
@@ -182,7 +188,9 @@ pub fn json_schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SUBPROTOCOL,
-        "anyOf": [{ "$ref": "#/$defs/FrameToHub" }, { "$ref": "#/$defs/FrameFromHub" }],
+        "anyOf": [
+            { "$ref": "#/$defs/FrameToHub" }, { "$ref": "#/$defs/FrameFromHub" }, typed_to_hub, typed_from_hub,
+        ],
         "$defs": definitions,
     })
 }
