@@ -212,3 +212,31 @@ fn kept(result: Result<(), StoreError>) {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_code_is_good_once_and_for_two_minutes_and_a_person_has_eight_at_most() {
+        let door =
+            Door::new(&Config::parse("", |_| None).expect("the defaults"), mpsc::unbounded_channel().0, || 1);
+        let (person, other) = (Uuid::now_v7(), Uuid::now_v7());
+        let redeem = |code: &str| door.redeem(|it| it == code).map(|it| it.1);
+        let code = door.invite(person);
+        assert_eq!((redeem(&code), redeem(&code)), (Some(person), None));
+
+        let (in_time, late) = (door.invite(person), door.invite(person));
+        tokio::time::advance(Duration::from_secs(119)).await;
+        assert_eq!(redeem(&in_time), Some(person));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(redeem(&late), None);
+
+        let (first, elsewhere) = (door.invite(person), door.invite(other));
+        for _ in 0..CODES {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            door.invite(person);
+        }
+        assert_eq!((redeem(&first), redeem(&elsewhere)), (None, Some(other)));
+    }
+}

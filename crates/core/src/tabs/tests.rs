@@ -441,3 +441,27 @@ fn a_page_may_say_so_much_of_itself_and_its_hints_become_those_of_mcp() {
     assert_eq!(untrusted.raw.to_value()["_meta"]["dev.toolgrove/untrusted"], true);
     assert!(hinted("debugging").debugging && !hinted("readOnlyHint").debugging);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_with_a_new_schema_keeps_its_name_and_is_told_once_and_not_again_without_a_change() {
+    let mut world = World::new(Duration::ZERO, &[]).await;
+    world.hub.introduce(world.person, Uuid::now_v7());
+    sleep(Duration::from_secs(1)).await;
+    while world.told.try_recv().is_ok() {}
+    let with = |kind: &str| offers(&json!({ "name": "getCart", "inputSchema": { "type": kind } }));
+    let schema = |world: &World| {
+        let list = world.hub.list(world.person);
+        let tool = list.iter().find(|it| it.name == "website_tool_example_com_tab1_getCart").unwrap();
+        tool.raw.to_value()["inputSchema"]["type"].clone()
+    };
+    for (kind, told) in [("object", 1), ("object", 0), ("array", 1)] {
+        world.register(1, with(kind)).await;
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(schema(&world), kind);
+        let mut reports = 0;
+        while world.told.try_recv().is_ok() {
+            reports += 1;
+        }
+        assert_eq!(reports, told, "{kind}");
+    }
+}

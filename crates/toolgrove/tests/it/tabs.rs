@@ -134,6 +134,22 @@ async fn a_flood_ends_its_own_connection_and_no_other() {
 }
 
 #[tokio::test]
+async fn a_tab_that_tells_of_its_tools_all_the_time_is_heard_now_and_then() {
+    let hub = Hub::start().await;
+    let mut browser = Browser::connect(&hub).await;
+    for _ in 0..100 {
+        browser.register(1, SHOP, json!([tool("getCart")])).await;
+    }
+    browser.register(1, SHOP, json!([tool("last")])).await;
+    browser.register(2, "https://example.org/", json!([tool("other")])).await;
+    browser.say(json!({ "jsonrpc": "2.0", "id": 9, "method": "nothing" })).await;
+    assert_eq!(browser.next().await.unwrap()["id"], 9, "it has read all that");
+    until_listed(&hub, "website_tool_example_org_tab1_other").await;
+    let tabs = hub.get("/api/tabs").await["tabs"].to_string();
+    assert!(tabs.contains(CART) && !tabs.contains("tab1_last"), "{tabs}");
+}
+
+#[tokio::test]
 async fn arguments_are_checked_before_a_page_sees_them() {
     let hub = Hub::start().await;
     let mut browser = Browser::connect(&hub).await;
