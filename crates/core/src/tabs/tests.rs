@@ -335,7 +335,6 @@ async fn nothing_of_a_private_window_is_written_down_remembered_or_done_elsewher
     let private = reads(&json!({ "cache": true, "readOnlyHint": true }));
     world.register(3, Registration { incognito: true, ..private }).await;
     world.call().await.unwrap();
-    world.hub.transport().refuses.lock().unwrap().push(Refusal::Closed);
     world.event(TabEvent::Left { tab: TabKey::new(&world.browser, 3), document: None }).await;
     world.register(3, Registration { incognito: true, ..reads(&json!({ "readOnlyHint": true })) }).await;
     world.hub.transport().refuses.lock().unwrap().push(Refusal::Closed);

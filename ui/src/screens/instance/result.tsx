@@ -84,7 +84,7 @@ function ResultTabs({ result }: { result: { [key: string]: Json } }) {
       </div>
       <TabsContent value="readable" className="space-y-3 pt-3">
         {isUntrusted(result) ? (
-          <fieldset className="space-y-3 border border-warn px-3 pb-3">
+          <fieldset className="space-y-3 rounded-md border border-warn px-3 pb-3">
             <legend className="px-1 text-sm text-warn">Written by others: not to be trusted</legend>
             {parts.map((part, index) => (
               <ContentView key={`${id} ${index}`} part={part} />

@@ -38,6 +38,7 @@ export function BrowserTabs() {
       {tabs.isPending && <SkeletonRows rows={2} />}
       {tabs.isError && <ProblemView problem={asProblem(tabs.error)} className="m-4" />}
       {tabs.data && <Everything {...tabs.data} />}
+      {tabs.data && <RelayProblem {...tabs.data} />}
     </Card>
   );
 }
@@ -55,7 +56,13 @@ function PairingCode({ pairing: { paste, link, code, seconds } }: { pairing: Pai
   );
 }
 
-function Everything({ browsers, tabs, remembered, relay }: TabsView) {
+/** What is wrong with the port for pages that connect by themselves, whether or not one has. */
+function RelayProblem({ relay }: TabsView) {
+  const problem = relay.state === "failed" ? relay.problem : relay.state === "on" ? relay.note : null;
+  return problem && <p className="border-t p-4 text-warn">{problem}</p>;
+}
+
+function Everything({ browsers, tabs, remembered }: TabsView) {
   if (browsers.length === 0 && tabs.length === 0 && remembered.length === 0) {
     return (
       <p className="p-4 text-muted">
@@ -85,8 +92,6 @@ function Everything({ browsers, tabs, remembered, relay }: TabsView) {
           ))}
         </Group>
       )}
-      {relay.state === "failed" && <p className="p-4 text-warn">{relay.problem}</p>}
-      {relay.state === "on" && relay.note && <p className="p-4 text-warn">{relay.note}</p>}
     </>
   );
 }

@@ -18,7 +18,7 @@ const TABLE = {
   ...BASE,
   "GET /api/tokens": [],
   "GET /api/mcp/oauth-tokens": [],
-  "GET /api/tabs": { browsers: [], tabs: [], remembered: [] },
+  "GET /api/tabs": { browsers: [], tabs: [], remembered: [], relay: { state: "off" } },
 };
 
 test("texts are added one request each, and what is no text is named and not sent", async () => {
