@@ -351,24 +351,8 @@ pub enum FromHub {
 #[derive(Debug, Clone, Serialize, TS, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum TypedToHub {
-    RegisterTools {
-        #[ts(type = "Tool[]")]
-        #[schemars(with = "Vec<Tool>")]
-        tools: Vec<Raw>,
-        #[ts(optional)]
-        tab_url: Option<String>,
-        #[serde(default)]
-        extensions: PageFacts,
-    },
-    ToolsUpdated {
-        #[ts(type = "Tool[]")]
-        #[schemars(with = "Vec<Tool>")]
-        tools: Vec<Raw>,
-        #[ts(optional)]
-        tab_url: Option<String>,
-        #[serde(default)]
-        extensions: PageFacts,
-    },
+    RegisterTools(ToolList),
+    ToolsUpdated(ToolList),
     ToolStarted {
         request_id: String,
     },

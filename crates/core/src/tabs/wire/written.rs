@@ -77,7 +77,10 @@ pub fn typescript() -> String {
 fn guard(schema: &Value, value: &str) -> String {
     let Some(schema) = schema.as_object() else { return "true".into() };
     if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|it| it.rsplit('/').next()) {
-        return format!("is{name}({value})");
+        let named = format!("is{name}({value})");
+        // Members beside it are looked at first: what follows knows of the named ones only.
+        let is_alone = !schema.contains_key("properties");
+        return if is_alone { named } else { format!("{} && {named}", object(schema, value)) };
     }
     if let Some(constant) = schema.get("const") {
         return format!("{value} === {constant}");
