@@ -16,6 +16,7 @@ use crate::pool::PoolOptions;
 use crate::tabs::Tabs;
 use crate::web::Dial;
 use crate::web::fetch::Fetch;
+use crate::web::pipeline::Pipeline;
 
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -23,6 +24,7 @@ pub(crate) struct Context {
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) dial: Arc<Dial>,
     pub(crate) fetch: Fetch,
+    pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) tail: Arc<LogTail>,
     /// The tabs of everybody, where browsers may connect.
     pub(crate) tabs: Option<Arc<Tabs>>,
@@ -49,6 +51,7 @@ impl Context {
             options: Arc::new(PoolOptions { reports, ..PoolOptions::clone(&self.options) }),
             dial: self.dial.clone(),
             fetch: self.fetch.clone(),
+            pipeline: Arc::default(),
             tail: Arc::default(),
             tabs: self.tabs.clone(),
             own: self.own.clone(),
@@ -179,6 +182,7 @@ pub(crate) mod tests {
             instance: Arc::new(instance),
             options: Arc::new(options),
             fetch: Fetch::new(dial.clone(), "t/1"),
+            pipeline: Arc::default(),
             dial,
             tail: Arc::default(),
             tabs: None,

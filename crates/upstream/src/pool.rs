@@ -176,6 +176,7 @@ impl Pool {
                 options: self.0.options.clone(),
                 dial: self.0.dial.clone(),
                 fetch: self.0.fetch.within(&instance.hosts),
+                pipeline: Arc::default(),
                 tail: self.tail(instance.id),
                 tabs: self.0.tabs.get().cloned(),
                 own: self.0.own.get().cloned(),

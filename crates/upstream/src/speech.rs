@@ -166,7 +166,7 @@ fn declared(abilities: Abilities) -> Bytes {
     })
 }
 
-fn put_number(out: &mut BytesMut, mut number: u64) {
+pub(crate) fn put_number(out: &mut BytesMut, mut number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {

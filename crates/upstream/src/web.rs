@@ -6,11 +6,12 @@ mod dial;
 mod download;
 pub(crate) mod fetch;
 mod line;
+pub(crate) mod pipeline;
 
 pub(crate) use answer::{EventStream, Kind, collect, collect_text, kind, refused};
 pub(crate) use connect::NOT_PUBLIC;
 pub(crate) use dial::{Dial, cause, refused_host};
-pub(crate) use line::{Inflow, Lines, Unanswered};
+pub(crate) use line::{Inflow, Lines, Stream, Unanswered};
 
 use std::fmt;
 use std::sync::Arc;
@@ -140,6 +141,25 @@ impl Endpoint {
         let mut headers = self.headers.clone();
         headers.insert(ACCEPT, accept);
         headers
+    }
+
+    /// How a request begins that is written by hand, and the host it goes to.
+    pub(crate) fn first_line(&self, method: &str) -> String {
+        let path = self.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+        let host = self.uri.authority().map(|it| line::named(&self.uri, it)).unwrap_or_default();
+        format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\n")
+    }
+
+    /// A connection of its own, if there is one to be had.
+    pub(crate) async fn connect(&self) -> Option<Box<dyn Stream>> {
+        self.lines.connect(&self.uri).await.ok()
+    }
+
+    /// The instance's token as a header has it.
+    pub(crate) async fn token(&self) -> Result<Option<HeaderValue>, Failure> {
+        let Some(tokens) = &self.context.options.tokens else { return Ok(None) };
+        let token = tokens.bearer(&self.context.fetch, &self.context.instance).await?;
+        Ok(token.as_ref().map(bearer).transpose()?)
     }
 
     /// Sends one request, with the instance's token if it has one. A token that the server refuses is renewed once:

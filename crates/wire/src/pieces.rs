@@ -35,6 +35,11 @@ impl Pieces {
         front.freeze().into()
     }
 
+    /// The message, if it is one piece.
+    pub fn whole(&self) -> Option<&Bytes> {
+        (self.shared.is_empty() && self.back.is_empty()).then_some(&self.front)
+    }
+
     /// All of it in one piece.
     pub fn into_bytes(self) -> Bytes {
         if self.shared.is_empty() && self.back.is_empty() {

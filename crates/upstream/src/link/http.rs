@@ -7,7 +7,6 @@ mod call;
 mod stream;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ use crate::era::{self, Finding, Plan, Session, Trust};
 use crate::failure::Failure;
 use crate::feed::{Ack, Announced, Topic};
 use crate::speech::{Ask, Speech};
-use crate::web::{self, Endpoint, Head, Own};
+use crate::web::{self, Endpoint, Head, Own, pipeline};
 
 /// The evidence of a verdict that was reached over the deprecated transport.
 pub(crate) const HTTP_SSE: &str = "HTTP+SSE (deprecated)";
@@ -61,7 +60,8 @@ pub(crate) struct Wire {
     /// Everything but what changes from request to request.
     head: HeaderMap,
     has_session: bool,
-    next: AtomicU64,
+    /// The same, as it is written where requests go together.
+    written: Bytes,
     /// Calls in flight on a legacy session, which its GET stream may speak of.
     watchers: Mutex<HashMap<u64, Arc<Watcher>>>,
     /// Whether the GET stream has been answered, whatever the answer.
@@ -268,8 +268,7 @@ impl Wire {
         if let Some(session) = session {
             wire.head.insert(web::SESSION, session);
         }
-        // The id 1 was spent on the handshake.
-        wire.next = AtomicU64::new(2);
+        wire.written = pipeline::written(&wire.endpoint, &wire.head);
         Arc::new(wire)
     }
 
@@ -290,7 +289,7 @@ impl Wire {
             announced: Announced::read(&Raw::empty_object()),
             head,
             has_session: false,
-            next: AtomicU64::new(1),
+            written: Bytes::new(),
             watchers: Mutex::default(),
             streaming: watch::channel(false).0,
             over: watch::channel(false).0,
@@ -298,7 +297,7 @@ impl Wire {
     }
 
     fn next_id(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
+        self.context.pipeline.next_id()
     }
 
     /// What a modern request repeats in its headers.

@@ -33,7 +33,7 @@ const SPARE: usize = 16;
 const SURPLUS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a connection goes over.
-pub(super) trait Stream: Read + Write + Unpin + Send {}
+pub(crate) trait Stream: Read + Write + Unpin + Send {}
 
 impl<T: Read + Write + Unpin + Send> Stream for T {}
 
@@ -111,8 +111,12 @@ impl Lines {
         }
     }
 
+    pub(super) async fn connect(&self, uri: &Uri) -> Result<Box<dyn Stream>, BoxError> {
+        self.way.connect(uri).await
+    }
+
     async fn open(&self, uri: &Uri) -> Result<Box<Line>, Unanswered> {
-        let stream = self.way.connect(uri).await.map_err(Unanswered::Connect)?;
+        let stream = self.connect(uri).await.map_err(Unanswered::Connect)?;
         let (sender, connection) = http1::handshake(stream).await?;
         Ok(Box::new(Line { sender, connection: Some(connection) }))
     }
@@ -170,7 +174,7 @@ async fn close_idle(lines: Weak<Lines>) {
 }
 
 /// The host as a header says it: a scheme's own port goes without saying.
-fn named<'a>(uri: &Uri, host: &'a Authority) -> &'a str {
+pub(super) fn named<'a>(uri: &Uri, host: &'a Authority) -> &'a str {
     match (uri.scheme_str(), host.port_u16()) {
         (Some("http"), Some(80)) | (Some("https"), Some(443)) => host.host(),
         _ => host.as_str(),

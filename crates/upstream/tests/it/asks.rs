@@ -289,7 +289,7 @@ async fn a_question_on_the_sessions_own_stream_belongs_to_the_only_call() {
             Reply::Stream(results.lock().expect("whole").take().expect("one call"))
         }
         _ if seen.body["id"] == "g" => {
-            let _ = finish.send(event(&json!({ "jsonrpc": "2.0", "id": 2, "result": seen.body["result"] })));
+            let _ = finish.send(event(&json!({ "jsonrpc": "2.0", "id": 3, "result": seen.body["result"] })));
             Reply::status("202 Accepted")
         }
         _ => legacy(seen),

@@ -264,7 +264,7 @@ async fn a_broken_stream_is_resumed_where_it_broke() {
     let peer = Peer::start(|seen| match (seen.http.as_str(), seen.method()) {
         ("POST", "tools/call") => Reply::events("id: 7\nretry: 1\ndata:\n\n"),
         ("GET", _) if seen.header("last-event-id") == Some("7") => {
-            Reply::events(&event(&json!({ "jsonrpc": "2.0", "id": 2, "result": { "resumed": true } })))
+            Reply::events(&event(&json!({ "jsonrpc": "2.0", "id": 3, "result": { "resumed": true } })))
         }
         _ => legacy(seen),
     })

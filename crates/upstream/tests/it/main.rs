@@ -13,6 +13,7 @@ mod peer;
 mod pool;
 mod sse;
 mod stdio;
+mod together;
 mod tokens;
 mod unix;
 mod watch;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::header::HeaderValue;
 use http::{Method, Response};
 use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use toolgrove_core::Error;
 use toolgrove_core::instance::Era;
 use toolgrove_wire::{Message, Pieces, Raw};
@@ -19,6 +19,7 @@ use crate::feed;
 use crate::link::Task;
 use crate::mux::{self, server_error};
 use crate::speech::{Ask, Leaving};
+use crate::web::pipeline::{Entered, Written};
 use crate::web::{self, EventStream, Head, Inflow, Kind, Own};
 
 /// How often in a row a broken stream may fail to be resumed.
@@ -37,8 +38,13 @@ impl Wire {
         let id = self.next_id();
         let (own, body) = (self.own_headers(ask), self.speech.request(id, ask));
         let mut care = Care::new(self, id, ask);
-        let mut call =
-            Call { wire: self.clone(), id, clock: Clock::start(ask.timeout), watcher: care.watcher.clone() };
+        let mut call = Call {
+            wire: self.clone(),
+            id,
+            clock: Clock::start(ask.timeout),
+            watcher: care.watcher.clone(),
+            entered: self.enter(ask),
+        };
         let answer = if self.desk.can_be_asked() {
             // The server may ask, and is served also while nobody looks at this future.
             let (tx, rx) = oneshot::channel();
@@ -52,6 +58,14 @@ impl Wire {
         };
         care.settle(&answer);
         answer
+    }
+
+    /// Lets a request that may run twice, and of which nothing is heard before its answer, go with others.
+    fn enter(&self, ask: &Ask<'_>) -> Option<Entered> {
+        let may = ask.outgoing.is_some_and(|it| it.repeatable)
+            && !ask.events.wants_progress()
+            && !self.desk.can_be_asked();
+        may.then(|| self.context.pipeline.enter())
     }
 }
 
@@ -103,13 +117,22 @@ struct Call {
     id: u64,
     clock: Clock,
     watcher: Arc<Watcher>,
+    /// If it may go together with others.
+    entered: Option<Entered>,
 }
 
 impl Call {
     async fn run(&mut self, own: Own, body: Pieces) -> Result<Answer, Failure> {
         let wire = self.wire.clone();
+        if let Some(result) = self.together(&own, &body).await? {
+            return Ok(Answer { result: result?, session: None });
+        }
         let head = Head { base: &wire.head, own };
+        let since = Instant::now();
         let response = self.within(pin!(wire.endpoint.send(Method::POST, &head, body))).await?;
+        if let Some(entered) = self.entered.take() {
+            entered.heard_alone(since, &response);
+        }
         if !response.status().is_success() {
             let refused =
                 Box::pin(self.within(async { Ok(web::refused(&wire.context, response).await) })).await?;
@@ -122,6 +145,26 @@ impl Call {
             Kind::Json | Kind::Other => self.read_body(response).await,
         };
         Ok(Answer { result: result?, session })
+    }
+
+    /// The answer, if the request went together with others and got one that way.
+    async fn together(&mut self, own: &Own, body: &Pieces) -> Result<Option<Result<Raw, Failure>>, Failure> {
+        let Some(body) = body.whole() else { return Ok(None) };
+        let Some(entered) = self.entered.take_if(|it| it.goes_together) else { return Ok(None) };
+        let wire = self.wire.clone();
+        let asked = async {
+            let token = wire.endpoint.token().await?;
+            let request = Written { head: &wire.written, own, token: token.as_ref(), body };
+            Ok(entered.together(&wire.endpoint, &request).await)
+        };
+        let limit = wire.context.options.body_limit;
+        let answer = self.within(pin!(asked)).await?.filter(|it| it.len() <= limit);
+        let answer = answer.and_then(|it| Raw::parse(it).ok()).and_then(|it| self.take(&it).ok());
+        if let Some(None) = answer {
+            entered.was_confused();
+        }
+        self.entered = Some(entered);
+        Ok(answer.flatten())
     }
 
     /// Bounds a step by the call's clock.

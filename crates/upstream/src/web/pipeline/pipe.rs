@@ -1,0 +1,240 @@
+//! One connection that several requests wait on.
+
+use std::collections::VecDeque;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures::future::poll_fn;
+use futures::task::AtomicWaker;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
+
+use super::{LONGEST, Pipeline, Written, stays_open};
+use crate::web::{Endpoint, Stream};
+
+/// How many requests wait on one connection.
+const DEPTH: usize = 32;
+/// How long an answer may hold up those behind it, and how often that is looked at.
+const PATIENCE: Duration = Duration::from_millis(50);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
+const READ: usize = 32 * 1024;
+const HEADERS: usize = 64;
+const LONGEST_HEAD: usize = 64 * 1024;
+
+/// What goes in and who waits for what comes out.
+#[derive(Debug, Default)]
+pub(super) struct Pipe {
+    queue: Mutex<Queue>,
+    /// Rung when there is something to write.
+    bell: AtomicWaker,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    out: BytesMut,
+    waiting: VecDeque<Waiting>,
+    /// Nobody joins any more.
+    is_closed: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    answer: oneshot::Sender<Bytes>,
+    since: Instant,
+}
+
+impl Pipe {
+    /// Adds a request, if there is room.
+    pub(super) fn ask(&self, request: &Written<'_>) -> Option<oneshot::Receiver<Bytes>> {
+        let mut queue = self.lock();
+        if queue.is_closed || queue.waiting.len() >= DEPTH {
+            return None;
+        }
+        let (answer, asked) = oneshot::channel();
+        queue.waiting.push_back(Waiting { answer, since: Instant::now() });
+        let was_empty = queue.out.is_empty();
+        request.put(&mut queue.out);
+        drop(queue);
+        if was_empty {
+            self.bell.wake();
+        }
+        Some(asked)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes and reads until the connection ends or is of no more use. Who still waits then goes alone.
+pub(super) async fn run(pipeline: Arc<Pipeline>, endpoint: Endpoint, pipe: Arc<Pipe>) {
+    if let Some(stream) = endpoint.connect().await {
+        let mut tick = interval(PATIENCE);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut drive = Drive {
+            pipeline: &pipeline,
+            pipe: &pipe,
+            io: TokioIo::new(stream),
+            out: BytesMut::new(),
+            is_flushed: true,
+            seen: BytesMut::new(),
+            moved: Instant::now(),
+            tick,
+        };
+        poll_fn(|cx| drive.poll(cx)).await;
+    }
+    let mut state = pipeline.lock();
+    state.pipes.retain(|it| !Arc::ptr_eq(it, &pipe));
+    let mut queue = pipe.lock();
+    queue.is_closed = true;
+    if !std::mem::take(&mut queue.waiting).is_empty() {
+        state.habit.pause(Instant::now());
+    }
+}
+
+struct Drive<'a> {
+    pipeline: &'a Pipeline,
+    pipe: &'a Pipe,
+    io: TokioIo<Box<dyn Stream>>,
+    out: BytesMut,
+    is_flushed: bool,
+    seen: BytesMut,
+    /// When the last answer came.
+    moved: Instant,
+    tick: Interval,
+}
+
+impl Drive<'_> {
+    /// Ready when there is nothing more to be had from this connection.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.pipe.bell.register(cx.waker());
+        if let Poll::Ready(Err(Ended)) = self.write(cx) {
+            return Poll::Ready(());
+        }
+        if let Poll::Ready(Ended) = self.read(cx) {
+            return Poll::Ready(());
+        }
+        while self.tick.poll_tick(cx).is_ready() {
+            if self.is_done() {
+                return Poll::Ready(());
+            }
+        }
+        Poll::Pending
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        loop {
+            if self.out.is_empty() {
+                std::mem::swap(&mut self.out, &mut self.pipe.lock().out);
+            }
+            if self.out.is_empty() {
+                break;
+            }
+            match ready!(Pin::new(&mut self.io).poll_write(cx, &self.out)) {
+                Ok(written @ 1..) => self.out.advance(written),
+                Ok(0) | Err(_) => return Poll::Ready(Err(Ended)),
+            }
+            self.is_flushed = false;
+        }
+        if !self.is_flushed {
+            ready!(Pin::new(&mut self.io).poll_flush(cx)).map_err(|_| Ended)?;
+            self.is_flushed = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        loop {
+            self.seen.reserve(READ);
+            match ready!(pin!(self.io.read_buf(&mut self.seen)).poll(cx)) {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return Poll::Ready(Ended),
+            }
+            if self.hand_out().is_err() {
+                return Poll::Ready(Ended);
+            }
+        }
+    }
+
+    /// Gives everybody their answer whose answer is here.
+    fn hand_out(&mut self) -> Result<(), Ended> {
+        self.moved = Instant::now();
+        while let Some(body) = next(&mut self.seen)? {
+            // An answer that nobody has asked for.
+            let Some(waiting) = self.pipe.lock().waiting.pop_front() else { return Err(Ended) };
+            self.pipeline.heard_together(self.moved - waiting.since, self.moved);
+            // Whoever does not wait any more needs none.
+            let _ = waiting.answer.send(body);
+        }
+        Ok(())
+    }
+
+    /// Whether the connection is idle, or only holds up who waits on it. The request in front stays as long as somebody
+    /// waits for it; for a modern server the end of its connection means that nobody does.
+    fn is_done(&mut self) -> bool {
+        let mut queue = self.pipe.lock();
+        let now = Instant::now();
+        let Some(front) = queue.waiting.front() else {
+            return queue.is_closed || now - self.moved > IDLE_TIMEOUT;
+        };
+        if now - front.since.max(self.moved) <= PATIENCE {
+            return false;
+        }
+        let is_left = front.answer.is_closed();
+        queue.is_closed = true;
+        queue.waiting.truncate(1);
+        drop(queue);
+        self.pipeline.lock().habit.pause(now);
+        is_left
+    }
+}
+
+/// The connection is of no more use.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Ended;
+
+/// The body of the next answer, once all of it is here.
+pub(super) fn next(seen: &mut BytesMut) -> Result<Option<Bytes>, Ended> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut answer = httparse::Response::new(&mut headers);
+    let head = match answer.parse(seen) {
+        Ok(httparse::Status::Complete(head)) => head,
+        Ok(httparse::Status::Partial) if seen.len() <= LONGEST_HEAD => return Ok(None),
+        Ok(httparse::Status::Partial) | Err(_) => return Err(Ended),
+    };
+    if (answer.version, answer.code) != (Some(1), Some(200)) {
+        return Err(Ended);
+    }
+    let (mut length, mut is_json) = (None, false);
+    for header in answer.headers.iter() {
+        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+        if is("content-length") {
+            let digits =
+                std::str::from_utf8(header.value).ok().filter(|it| it.bytes().all(|it| it.is_ascii_digit()));
+            let said = digits.and_then(|it| it.parse::<usize>().ok()).filter(|it| *it <= LONGEST);
+            if said.is_none() || length.is_some() {
+                return Err(Ended);
+            }
+            length = said;
+        } else if is("content-type") {
+            let kind = header.value.split(|it| *it == b';').next().unwrap_or_default();
+            is_json = kind.trim_ascii().eq_ignore_ascii_case(b"application/json");
+        } else if is("transfer-encoding")
+            || is("content-encoding")
+            || is("connection") && !stays_open(header.value)
+        {
+            return Err(Ended);
+        }
+    }
+    let Some(length) = length.filter(|_| is_json) else { return Err(Ended) };
+    if seen.len() < head + length {
+        return Ok(None);
+    }
+    seen.advance(head);
+    Ok(Some(seen.split_to(length).freeze()))
+}
