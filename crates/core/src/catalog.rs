@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use toolgrove_wire::legacy::{self, Version};
-use toolgrove_wire::{Edit, Raw, modern};
+use toolgrove_wire::modern::{self, CacheHint};
+use toolgrove_wire::{Edit, Raw};
 use uuid::Uuid;
 
 use crate::Error;
@@ -53,31 +54,54 @@ struct Lists {
 #[derive(Debug, Default)]
 struct List {
     entries: OnceLock<Raw>,
-    results: [OnceLock<Raw>; 3],
+    results: [OnceLock<Raw>; 4],
 }
 
+/// How long a client may keep a list whose changes it would hear of.
+const CLIENT_TTL_MS: u64 = 60_000;
+
 /// What a client of an era may see in a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    Modern,
+#[derive(Debug, Clone, Copy)]
+pub enum Form<'a> {
+    /// It also hears who the hub is, and whether it would hear of changes.
+    Modern {
+        hub: &'a Raw,
+        is_live: bool,
+    },
     /// The last legacy revision.
     Legacy,
     Older,
 }
 
-impl Form {
+impl Form<'_> {
     pub fn of_legacy(version: Version) -> Self {
         if version < Version::V2025_11_25 { Self::Older } else { Self::Legacy }
     }
 
+    /// Where it is kept.
+    fn place(self) -> usize {
+        match self {
+            Self::Modern { is_live, .. } => usize::from(is_live),
+            Self::Legacy => 2,
+            Self::Older => 3,
+        }
+    }
+
     fn result(self, kind: ListKind, entries: &Raw) -> Raw {
         let seen = match (kind, self) {
-            (ListKind::Tools, Self::Modern) => modern::tools_for_client(entries),
+            (ListKind::Tools, Self::Modern { .. }) => modern::tools_for_client(entries),
             (ListKind::Tools, Self::Legacy) => legacy::tools_for_client(entries, Version::V2025_11_25),
             (ListKind::Tools, Self::Older) => legacy::tools_for_client(entries, Version::V2025_06_18),
             _ => entries.clone(),
         };
-        Raw::object(kind.member(), &seen)
+        let result = Raw::object(kind.member(), &seen);
+        match self {
+            Self::Modern { hub, is_live } => {
+                let ttl_ms = if is_live { CLIENT_TTL_MS } else { 0 };
+                modern::complete(&result, hub, Some(CacheHint { ttl_ms }))
+            }
+            Self::Legacy | Self::Older => result,
+        }
     }
 }
 
@@ -285,9 +309,15 @@ impl Catalog {
     }
 
     /// The same as the result that a client gets.
-    pub fn listing(&self, view: &View, kind: ListKind, profile: Profile, form: Form) -> Result<Raw, Error> {
+    pub fn listing(
+        &self,
+        view: &View,
+        kind: ListKind,
+        profile: Profile,
+        form: Form<'_>,
+    ) -> Result<Raw, Error> {
         let (list, entries) = self.made(view, kind, profile)?;
-        Ok(list.results[form as usize].get_or_init(|| form.result(kind, entries)).clone())
+        Ok(list.results[form.place()].get_or_init(|| form.result(kind, entries)).clone())
     }
 
     fn made(&self, view: &View, kind: ListKind, profile: Profile) -> Result<(&List, &Raw), Error> {

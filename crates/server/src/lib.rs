@@ -60,6 +60,8 @@ pub struct App {
     pub sessions: mcp::session::Sessions,
     pub streams: mcp::sse::Streams,
     pub lot: mcp::park::Lot,
+    /// Lists as they go out compressed.
+    pub zips: Arc<mcp::zipped::Zips>,
     /// Where browsers connect.
     pub tabs: tabs::Door,
     /// What people hear at once.

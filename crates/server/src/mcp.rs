@@ -20,6 +20,7 @@ pub mod session;
 pub mod sse;
 mod stream;
 mod task;
+pub mod zipped;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use toolgrove_core::call::{Caller, View};
+use toolgrove_core::event::ListKind;
 use toolgrove_core::task::{UnderWay, turn};
 use toolgrove_wire::envelope::{INVALID_REQUEST, NotAMessage};
 use toolgrove_wire::legacy::Version;
@@ -41,7 +43,7 @@ use toolgrove_wire::{Gathered, Message, Raw};
 
 use self::answer::{ClientEra, Failure};
 pub use self::stream::event_stream;
-use self::stream::{Running, Streams, refuse};
+use self::stream::{Running, Streams, Takes, refuse};
 use crate::App;
 use crate::api::text::profile;
 use crate::auth::{Pass, let_in};
@@ -145,8 +147,8 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
             return refuse(None, era, &Failure { rpc, status: 400 });
         }
     };
-    let streams = streams(&headers);
     let message = Message::read(&body);
+    let takes = takes(&app, &headers, message.as_ref().ok());
     let meta = match &message {
         Ok(Message::Request { params, .. } | Message::Notification { params, .. }) => {
             RequestMeta::read(params.as_ref())
@@ -163,7 +165,7 @@ async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap
     match reply {
         Reply::Now(response) => response,
         Reply::Running(running) => {
-            let response = running.respond(streams).await;
+            let response = running.respond(takes).await;
             turn().await;
             response
         }
@@ -191,6 +193,18 @@ async fn read_body(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<
         gathered.push(data, expected);
     }
     Ok(gathered.into_bytes())
+}
+
+/// What a client can read in answer to a message.
+fn takes(app: &App, headers: &HeaderMap, message: Option<&Message>) -> Takes {
+    let is_list = |method: &str| ListKind::ALL.iter().any(|it| it.method() == method);
+    let zips = match message {
+        Some(Message::Request { method, .. }) if is_list(method) && zipped::is_taken(headers) => {
+            Some(app.zips.clone())
+        }
+        _ => None,
+    };
+    Takes { streams: streams(headers), zips }
 }
 
 /// A client that does not say so can read an event stream; one that names only other types cannot.

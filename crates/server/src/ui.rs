@@ -130,7 +130,7 @@ fn answer(
     }
     let kind = kind(path)?;
     let (body, coding) = match find(&format!("{path}{BROTLI}")) {
-        Some(packed) if takes_brotli(headers) => (shared(packed), Some("br")),
+        Some(packed) if takes(headers, "br") => (shared(packed), Some("br")),
         Some(packed) => (unpacked(&packed)?, None),
         None => (shared(find(path)?), None),
     };
@@ -162,12 +162,13 @@ fn unpacked(packed: &[u8]) -> Option<Bytes> {
     Some(whole.into())
 }
 
-fn takes_brotli(headers: &HeaderMap) -> bool {
+/// Whether a client reads a content coding.
+pub(crate) fn takes(headers: &HeaderMap, coding: &str) -> bool {
     let codings = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
     codings.flat_map(|it| it.split(',')).any(|it| {
         let mut parts = it.split(';').map(str::trim);
-        let is_brotli = parts.next().is_some_and(|it| it.eq_ignore_ascii_case("br"));
-        is_brotli && !parts.any(|it| it.strip_prefix("q=").is_some_and(|it| it.parse() == Ok(0.0)))
+        let is_it = parts.next().is_some_and(|it| it.eq_ignore_ascii_case(coding));
+        is_it && !parts.any(|it| it.strip_prefix("q=").is_some_and(|it| it.parse() == Ok(0.0)))
     })
 }
 

@@ -123,6 +123,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         models: toolgrove_server::talk::Models::default(),
         turns: toolgrove_server::chat::Turns::default(),
         lot: toolgrove_server::mcp::park::Lot::new(Seal::new(store.seal_keys().await?)),
+        zips: Arc::default(),
         live,
         shelf: toolgrove_server::api::registry::Shelf::default(),
         icons: toolgrove_server::api::icons::Icons::default(),

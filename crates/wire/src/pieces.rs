@@ -16,7 +16,7 @@ const BACK: &[u8] = b"}";
 pub struct Pieces {
     front: Bytes,
     shared: Bytes,
-    back: &'static [u8],
+    back: Bytes,
 }
 
 impl Pieces {
@@ -28,7 +28,7 @@ impl Pieces {
     /// That value, and the end.
     pub fn end(mut front: BytesMut, last: &Bytes) -> Self {
         if last.len() >= APART {
-            return Self { front: front.freeze(), shared: last.clone(), back: BACK };
+            return Self { front: front.freeze(), shared: last.clone(), back: Bytes::from_static(BACK) };
         }
         front.put_slice(last);
         front.put_slice(BACK);
@@ -40,12 +40,22 @@ impl Pieces {
         (self.shared.is_empty() && self.back.is_empty()).then_some(&self.front)
     }
 
+    /// The message around a long value, and that value.
+    pub fn parts(&self) -> Option<[&Bytes; 3]> {
+        (!self.shared.is_empty()).then_some([&self.front, &self.shared, &self.back])
+    }
+
+    /// Three pieces that follow one another.
+    pub fn of([front, shared, back]: [Bytes; 3]) -> Self {
+        Self { front, shared, back }
+    }
+
     /// All of it in one piece.
     pub fn into_bytes(self) -> Bytes {
         if self.shared.is_empty() && self.back.is_empty() {
             return self.front;
         }
-        [&self.front, &self.shared, self.back].concat().into()
+        [self.front, self.shared, self.back].concat().into()
     }
 
     fn len(&self) -> usize {
@@ -53,19 +63,10 @@ impl Pieces {
     }
 
     fn take(&mut self) -> Option<Bytes> {
-        let pieces = [std::mem::take(&mut self.front), std::mem::take(&mut self.shared)];
-        let mut pieces = pieces.into_iter().filter(|it| !it.is_empty());
-        match (pieces.next(), pieces.next()) {
-            (Some(first), Some(second)) => {
-                self.shared = second;
-                Some(first)
-            }
-            (first @ Some(_), None) => first,
-            (None, _) => {
-                let back = std::mem::take(&mut self.back);
-                (!back.is_empty()).then(|| Bytes::from_static(back))
-            }
-        }
+        [&mut self.front, &mut self.shared, &mut self.back]
+            .into_iter()
+            .map(std::mem::take)
+            .find(|it| !it.is_empty())
     }
 }
 

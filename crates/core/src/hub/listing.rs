@@ -25,8 +25,6 @@ const FRESH: Duration = Duration::from_secs(1);
 const MISS: Duration = Duration::from_millis(50);
 /// No list is taken to hold for longer, whatever its server says.
 const LONGEST_HOLD: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long a client may keep a list while every server behind it is heard announcing changes.
-const CLIENT_TTL_MS: u64 = 60_000;
 /// A list older than this is asked for again when somebody reads it.
 const LIST_TTL_MS: i64 = 60_000;
 /// An unchanged list is written down again only after this time, so its stored age may be this much too high.
@@ -203,9 +201,8 @@ impl<L: Links, G: Log> Hub<L, G> {
         }
     }
 
-    /// How long a client may keep the lists it sees: not at all, unless every server behind them is heard announcing
-    /// their changes.
-    pub fn lists_hold_ms(&self, caller: &Caller, view: &View) -> u64 {
+    /// Whether every server behind the lists that a client sees is heard announcing their changes.
+    pub fn lists_are_live(&self, caller: &Caller, view: &View) -> bool {
         let catalog = self.catalog(caller);
         let mut offers =
             catalog.offers().filter(|it| is_seen(view, it) && usable(&it.instance).is_ok()).peekable();
@@ -215,8 +212,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             Transport::Builtin => !it.instance.is_tabs() || it.present().next().is_none(),
             _ => self.links.has_modern_feed(it.instance.id),
         };
-        let is_live = offers.peek().is_some() && offers.all(|it| is_heard(it));
-        if is_live { CLIENT_TTL_MS } else { 0 }
+        offers.peek().is_some() && offers.all(|it| is_heard(it))
     }
 
     /// Acts on what links report. Ends when the last link is gone.

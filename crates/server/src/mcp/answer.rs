@@ -144,18 +144,14 @@ async fn list_answer(
     app.hub.freshen_stale(&client.caller, &client.view);
     let catalog = app.hub.catalog(&client.caller);
     let form = match client.era {
-        ClientEra::Modern => Form::Modern,
+        ClientEra::Modern => {
+            let is_live = app.hub.lists_are_live(&client.caller, &client.view);
+            Form::Modern { hub: &app.server_info, is_live }
+        }
         ClientEra::Legacy(version) => Form::of_legacy(version),
     };
     let result = catalog.listing(&client.view, kind, client.caller.profile, form);
-    let result = result.map_err(|it| Failure::of(&it, &client.view))?;
-    Ok(match client.era {
-        ClientEra::Legacy(_) => result,
-        ClientEra::Modern => {
-            let ttl_ms = app.hub.lists_hold_ms(&client.caller, &client.view);
-            modern::complete(&result, &app.server_info, Some(CacheHint { ttl_ms }))
-        }
-    })
+    result.map_err(|it| Failure::of(&it, &client.view))
 }
 
 async fn call_answer(

@@ -72,6 +72,7 @@ pub(super) async fn hub(store: &str) -> (Arc<App>, mpsc::UnboundedReceiver<Repor
         models: crate::talk::Models::default(),
         turns: crate::chat::Turns::default(),
         lot: Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
+        zips: std::sync::Arc::default(),
         server_info: Raw::empty_object(),
         metrics: PrometheusBuilder::new().build_recorder().handle(),
         env: |_| None,

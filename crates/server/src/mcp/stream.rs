@@ -24,6 +24,7 @@ use super::asks;
 use super::notices::Notices;
 use super::park::Parking;
 use super::session::Session;
+use super::zipped::{self, Zips};
 
 /// After this long without any frame the stream is opened anyway, so that nobody in between gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -168,17 +169,21 @@ impl Running {
     }
 
     /// The HTTP answer. Dropping it drops the request, which cancels it.
-    pub async fn respond(self: Box<Self>, streams: Streams) -> Response {
+    pub async fn respond(self: Box<Self>, takes: Takes) -> Response {
         let (id, era) = (self.id.clone(), self.era);
-        if streams == Streams::Refused {
-            let result = Box::pin(self.finish()).await;
-            return json(result.as_ref().err().map_or(200, |it| it.status), Self::last(&id, era, &result));
+        let whole = |result: &Result<Raw, Failure>| {
+            let status = result.as_ref().err().map_or(200, |it| it.status);
+            let body = Self::last(&id, era, result);
+            match takes.zips.as_ref().and_then(|it| it.zip(&body)) {
+                Some(zipped) => zipped::marked(json(status, zipped)),
+                None => json(status, body),
+            }
+        };
+        if takes.streams == Streams::Refused {
+            return whole(&Box::pin(self.finish()).await);
         }
         let (first, rest) = match self.advance(PATIENCE).await {
-            (Frame::Final(result), _) => {
-                let status = result.as_ref().err().map_or(200, |it| it.status);
-                return json(status, Self::last(&id, era, &result));
-            }
+            (Frame::Final(result), _) => return whole(&result),
             (Frame::Note(note), Some(rest)) => match rest.session() {
                 Some(session) => {
                     return event_stream(session.replays.record(rest, Some(&note), session.version));
@@ -263,6 +268,14 @@ impl Running {
 pub(super) enum Put {
     Answered(Box<Running>),
     Ended(Result<Raw, Failure>),
+}
+
+/// What the client can read.
+#[derive(Debug)]
+pub struct Takes {
+    pub streams: Streams,
+    /// What was compressed for others, if it takes that.
+    pub zips: Option<Arc<Zips>>,
 }
 
 /// Whether the client can read an event stream.

@@ -133,6 +133,7 @@ async fn app() -> Arc<App> {
         models: crate::talk::Models::default(),
         turns: crate::chat::Turns::default(),
         lot: crate::mcp::park::Lot::new(Seal::new([("k".to_owned(), [7; 32])])),
+        zips: std::sync::Arc::default(),
         server_info: Raw::empty_object(),
         metrics: PrometheusBuilder::new().build_recorder().handle(),
         env: |_| None,

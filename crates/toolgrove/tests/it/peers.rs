@@ -1,13 +1,17 @@
 //! Programs of other people on both sides of one hub: their servers behind it, their clients in front.
 
+use std::io::Read;
 use std::process::Stdio;
 
+use flate2::read::GzDecoder;
 use futures::StreamExt;
+use http::Method;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
+use toolgrove_fixture::Options;
 
-use crate::grove::add;
-use crate::hub::Hub;
+use crate::grove::{add, eventually, fixture, hub_with};
+use crate::hub::{Hub, modern_request};
 use crate::third::{EVERYTHING, everything, listening, node, python, script, variable};
 
 const INSPECTOR: &str = "node_modules/.bin/inspector";
@@ -222,4 +226,50 @@ async fn the_inspector_lists_and_calls_all_servers_over_http_and_as_a_child_proc
         check_inspector(&child, "legacy", &CALLS[2..4]).await;
         check_inspector(&child, "modern", &CALLS[4..]).await;
     });
+}
+
+/// Whether the answer to a request that takes gzip came compressed, and what it says.
+async fn listed(hub: &Hub, era: &str, id: u64) -> (bool, Value) {
+    let (mut headers, mut body) = modern_request("tools/list", json!({}));
+    if era == "legacy" {
+        headers.truncate(2);
+        body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    }
+    body["id"] = id.into();
+    headers.push(("accept-encoding", "gzip, deflate".into()));
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let answer = hub.ask(Method::POST, "/mcp", &headers, body.to_string()).await;
+    if answer.headers.get("content-encoding").is_none_or(|it| it != "gzip") {
+        return (false, answer.json());
+    }
+    let mut whole = String::new();
+    GzDecoder::new(&answer.body[..]).read_to_string(&mut whole).unwrap();
+    assert!(answer.body.len() * 4 < whole.len(), "{} of {}", answer.body.len(), whole.len());
+    (true, serde_json::from_str(&whole).unwrap())
+}
+
+#[tokio::test]
+async fn a_long_list_is_compressed_once_and_read_by_the_clients_of_both_sdks() {
+    let server = fixture(Options { tools: 200, ..Options::default() }).await;
+    let hub = hub_with(json!({ "s": { "url": server.url() } })).await;
+    for (era, _) in BOTH_ERAS {
+        let (is_zipped, plain) = listed(&hub, era, 1).await;
+        assert!(!is_zipped, "who asks first does not wait for it");
+        let zipped = eventually("a compressed list", async || {
+            let (is_zipped, list) = listed(&hub, era, 2).await;
+            is_zipped.then_some(list)
+        })
+        .await;
+        assert_eq!((&plain["id"], &zipped["id"]), (&json!(1), &json!(2)));
+        assert_eq!(plain["result"], zipped["result"]);
+    }
+    let tools = hub.tools().await;
+    assert!(tools.len() > 200);
+    for (era, protocol) in BOTH_ERAS {
+        for (who, mut client) in [("TypeScript", node("ts-client.mjs")), ("Python", python("py_client.py"))] {
+            client.args([&format!("{}/mcp", hub.url), "--era", era, "--key", &hub.key]);
+            let said = run(&mut client, who).await;
+            assert_eq!((&said["protocol"], &said["tools"]), (&json!(protocol), &json!(tools)), "{who}");
+        }
+    }
 }

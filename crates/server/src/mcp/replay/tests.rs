@@ -14,7 +14,7 @@ use toolgrove_wire::{Id, Raw};
 use super::super::answer::ClientEra;
 use super::super::answering::Answering;
 use super::super::bed::settle;
-use super::super::stream::{Asker, Running, Streams};
+use super::super::stream::{Asker, Running, Streams, Takes};
 use super::*;
 
 /// A request that runs until it is told its result.
@@ -120,7 +120,7 @@ async fn a_result_waits_a_minute_for_its_client() {
 #[tokio::test(start_paused = true)]
 async fn a_request_whose_client_left_before_it_heard_anything_has_a_minute_too() {
     let (request, running) = request();
-    let mut answer = Box::pin(running.respond(Streams::Accepted));
+    let mut answer = Box::pin(running.respond(Takes { streams: Streams::Accepted, zips: None }));
     assert!(futures::poll!(&mut answer).is_pending());
     drop(answer);
     pass(59).await;
@@ -142,7 +142,7 @@ async fn a_quiet_stream_can_be_resumed() {
     );
     let (request, running) = request();
     let running = Box::new(Running { asker: Asker::Session(session.clone()), ..*running });
-    let mut body = running.respond(Streams::Accepted).await.into_body();
+    let mut body = running.respond(Takes { streams: Streams::Accepted, zips: None }).await.into_body();
     let mut heard = String::new();
     while !heard.contains("id: 0-0") {
         let frame = body.frame().await.expect("more").expect("no error");
