@@ -4,6 +4,7 @@
 //! was compressed as it is, in blocks of its own; the whole is one gzip stream.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::response::Response;
@@ -12,15 +13,19 @@ use flate2::{Compress, Compression, Crc, FlushCompress};
 use http::{HeaderMap, HeaderValue, header};
 use toolgrove_wire::Pieces;
 
-/// So many lists are kept: those of a few views in a few forms.
-const KEPT: usize = 16;
+/// So many lists are kept, the last used: those of some views of some people in a few forms.
+const KEPT: usize = 64;
 /// The longest block that is not compressed.
 const BLOCK: usize = u16::MAX as usize;
 /// No name, no time, no matter which system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
 #[derive(Debug, Default)]
-pub struct Zips(Mutex<VecDeque<Kept>>);
+pub struct Zips {
+    kept: Mutex<VecDeque<Kept>>,
+    /// One list is compressed at a time.
+    is_busy: Arc<AtomicBool>,
+}
 
 #[derive(Debug)]
 struct Kept {
@@ -48,9 +53,15 @@ impl Zips {
         let mut kept = self.lock();
         // What nobody else holds was replaced by a newer list.
         kept.retain(|it| !it.list.is_unique());
-        let found = kept.iter().find(|it| it.list.as_ptr() == list.as_ptr() && it.list.len() == list.len());
-        if let Some(found) = found {
-            return Some(found.zipped.clone());
+        let found =
+            kept.iter().position(|it| it.list.as_ptr() == list.as_ptr() && it.list.len() == list.len());
+        if let Some(found) = found.and_then(|it| kept.remove(it)) {
+            let zipped = found.zipped.clone();
+            kept.push_back(found);
+            return Some(zipped);
+        }
+        if self.is_busy.swap(true, Ordering::Relaxed) {
+            return None;
         }
         if kept.len() == KEPT {
             kept.pop_front();
@@ -58,13 +69,16 @@ impl Zips {
         let zipped = Arc::new(OnceLock::new());
         kept.push_back(Kept { list: list.clone(), zipped: zipped.clone() });
         drop(kept);
-        let list = list.clone();
-        tokio::task::spawn_blocking(move || zipped.set(Zipped::of(&list)));
+        let (list, is_busy) = (list.clone(), self.is_busy.clone());
+        tokio::task::spawn_blocking(move || {
+            let _ = zipped.set(Zipped::of(&list));
+            is_busy.store(false, Ordering::Relaxed);
+        });
         None
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -208,10 +222,15 @@ mod tests {
         drop(lists);
         assert!(zips.zip(&around("7", &list(2000))).is_none());
         assert_eq!(zips.lock().len(), 1);
-        for entries in 0..40 {
-            let list = list(2000 + entries);
-            zips.zip(&around("7", &list));
-            std::mem::forget(list);
+
+        let lists: Vec<_> = (0..KEPT + 3).map(|it| list(1000 + it)).collect();
+        for list in &lists {
+            let body = around("7", list);
+            while zips.zip(&body).is_none() {
+                tokio::task::yield_now().await;
+            }
+            // The first stays, because it is in use.
+            assert!(zips.zip(&around("7", &lists[0])).is_some());
         }
         assert_eq!(zips.lock().len(), KEPT);
     }

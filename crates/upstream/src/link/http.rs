@@ -30,7 +30,8 @@ use crate::era::{self, Finding, Plan, Session, Trust};
 use crate::failure::Failure;
 use crate::feed::{Ack, Announced, Topic};
 use crate::speech::{Ask, Speech};
-use crate::web::{self, Endpoint, Head, Own, pipeline};
+use crate::web::pipeline::Opening;
+use crate::web::{self, Endpoint, Head, Own};
 
 /// The evidence of a verdict that was reached over the deprecated transport.
 pub(crate) const HTTP_SSE: &str = "HTTP+SSE (deprecated)";
@@ -61,7 +62,7 @@ pub(crate) struct Wire {
     head: HeaderMap,
     has_session: bool,
     /// The same, as it is written where requests go together.
-    written: Bytes,
+    opening: Opening,
     /// Calls in flight on a legacy session, which its GET stream may speak of.
     watchers: Mutex<HashMap<u64, Arc<Watcher>>>,
     /// Whether the GET stream has been answered, whatever the answer.
@@ -268,7 +269,7 @@ impl Wire {
         if let Some(session) = session {
             wire.head.insert(web::SESSION, session);
         }
-        wire.written = pipeline::written(&wire.endpoint, &wire.head);
+        wire.opening = Opening::of(&wire.endpoint, &wire.head);
         Arc::new(wire)
     }
 
@@ -289,7 +290,7 @@ impl Wire {
             announced: Announced::read(&Raw::empty_object()),
             head,
             has_session: false,
-            written: Bytes::new(),
+            opening: Opening::default(),
             watchers: Mutex::default(),
             streaming: watch::channel(false).0,
             over: watch::channel(false).0,

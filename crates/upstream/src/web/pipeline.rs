@@ -8,6 +8,7 @@
 mod habit;
 mod pipe;
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -49,21 +50,35 @@ struct State {
 
 /// A request as it is written.
 pub(crate) struct Written<'a> {
-    /// Its first line, and the headers that all requests of its link have alike.
-    pub(crate) head: &'a [u8],
+    pub(crate) opening: &'a Opening,
     pub(crate) own: &'a Own,
     pub(crate) token: Option<&'a HeaderValue>,
     pub(crate) body: &'a [u8],
 }
 
-/// How all requests of a link begin.
-pub(crate) fn written(endpoint: &Endpoint, headers: &HeaderMap) -> Bytes {
-    let mut head = BytesMut::new();
-    head.put_slice(endpoint.first_line("POST").as_bytes());
-    for (name, value) in headers {
-        put_header(&mut head, name, value);
+/// How all requests of a link begin: the first line, and the headers that they have alike.
+#[derive(Default)]
+pub(crate) struct Opening {
+    bytes: Bytes,
+    has_authorization: bool,
+}
+
+impl fmt::Debug for Opening {
+    /// It may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Opening")
     }
-    head.freeze()
+}
+
+impl Opening {
+    pub(crate) fn of(endpoint: &Endpoint, headers: &HeaderMap) -> Self {
+        let mut bytes = BytesMut::new();
+        bytes.put_slice(endpoint.first_line("POST").as_bytes());
+        for (name, value) in headers {
+            put_header(&mut bytes, name, value);
+        }
+        Self { bytes: bytes.freeze(), has_authorization: headers.contains_key(AUTHORIZATION) }
+    }
 }
 
 impl Pipeline {
@@ -75,8 +90,8 @@ impl Pipeline {
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
         let mut state = self.lock();
         state.under_way += 1;
-        let goes_together = state.under_way >= MANY && state.habit.goes_together(Instant::now());
-        Entered { pipeline: self.clone(), goes_together }
+        let line = if state.under_way >= MANY { state.habit.line(Instant::now()) } else { None };
+        Entered { pipeline: self.clone(), line }
     }
 
     fn heard_together(&self, took: Duration, now: Instant) {
@@ -93,26 +108,34 @@ impl Pipeline {
 /// A request under way.
 pub(crate) struct Entered {
     pipeline: Arc<Pipeline>,
-    /// Whether that pays.
-    pub(crate) goes_together: bool,
+    /// How many may wait on one connection, if that pays.
+    line: Option<usize>,
 }
 
 impl Entered {
+    pub(crate) fn goes_together(&self) -> bool {
+        self.line.is_some()
+    }
+
     /// The body of a plain answer, if the request was given one. Else it is to go alone.
     pub(crate) async fn together(&self, endpoint: &Endpoint, request: &Written<'_>) -> Option<Bytes> {
         self.join(endpoint, request)?.await.ok()
     }
 
     fn join(&self, endpoint: &Endpoint, request: &Written<'_>) -> Option<oneshot::Receiver<Bytes>> {
+        // What a header of its own replaces is for those that go alone.
+        let is_plain =
+            request.own.params.is_empty() && !(request.opening.has_authorization && request.token.is_some());
+        let line = self.line.filter(|_| is_plain)?;
         let mut state = self.pipeline.lock();
-        if let Some(asked) = state.pipes.iter().find_map(|it| it.ask(request)) {
+        if let Some(asked) = state.pipes.iter().find_map(|it| it.ask(request, line)) {
             return Some(asked);
         }
         if state.pipes.len() == PIPES {
             return None;
         }
         let pipe = Arc::new(Pipe::default());
-        let asked = pipe.ask(request);
+        let asked = pipe.ask(request, line);
         state.pipes.push(pipe.clone());
         spawn("http-pipe", pipe::run(self.pipeline.clone(), endpoint.clone(), pipe));
         asked
@@ -154,9 +177,9 @@ fn stays_open(said: &[u8]) -> bool {
 
 impl Written<'_> {
     fn put(&self, out: &mut BytesMut) {
-        out.reserve(self.head.len() + self.body.len() + 256);
-        out.put_slice(self.head);
-        for (name, value) in self.own.more.iter().flatten().chain(&self.own.params) {
+        out.reserve(self.opening.bytes.len() + self.body.len() + 256);
+        out.put_slice(&self.opening.bytes);
+        for (name, value) in self.own.more.iter().flatten() {
             put_header(out, name, value);
         }
         if let Some(token) = self.token {

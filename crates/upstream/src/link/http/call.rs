@@ -35,29 +35,61 @@ impl Wire {
     /// Sends one request and waits for its answer. Dropping the future cancels it: a modern server sees its stream
     /// close, a legacy one is told.
     pub(crate) async fn exchange(self: &Arc<Self>, ask: &Ask<'_>) -> Result<Answer, Failure> {
+        let entered = self.enter(ask);
+        if let Some(entered) = entered.as_ref().filter(|it| it.goes_together())
+            && let Some(result) = self.exchange_together(ask, entered).await?
+        {
+            return Ok(Answer { result: result?, session: None });
+        }
         let id = self.next_id();
         let (own, body) = (self.own_headers(ask), self.speech.request(id, ask));
         let mut care = Care::new(self, id, ask);
-        let mut call = Call {
-            wire: self.clone(),
-            id,
-            clock: Clock::start(ask.timeout),
-            watcher: care.watcher.clone(),
-            entered: self.enter(ask),
-        };
+        let mut call = Call::new(self, id, ask, &care);
         let answer = if self.desk.can_be_asked() {
             // The server may ask, and is served also while nobody looks at this future.
             let (tx, rx) = oneshot::channel();
             let _task = Task::spawn("http-call", async move {
-                let _ = tx.send(call.run(own, body).await);
+                let _ = tx.send(call.run(own, body, None).await);
             });
             let lost = || Failure::Lost(self.context.unreachable("the link was closed"));
             rx.await.unwrap_or_else(|_| Err(lost()))
         } else {
-            call.run(own, body).await
+            call.run(own, body, entered).await
         };
         care.settle(&answer);
         answer
+    }
+
+    /// The same together with others. None if it got no answer that way: then it goes alone, as another request.
+    async fn exchange_together(
+        self: &Arc<Self>,
+        ask: &Ask<'_>,
+        entered: &Entered,
+    ) -> Result<Option<Result<Raw, Failure>>, Failure> {
+        let id = self.next_id();
+        let (own, body) = (self.own_headers(ask), self.speech.request(id, ask));
+        let Some(body) = body.whole() else { return Ok(None) };
+        let mut care = Care::new(self, id, ask);
+        let mut call = Call::new(self, id, ask, &care);
+        let asked = async {
+            let token = self.endpoint.token().await?;
+            let request = Written { opening: &self.opening, own: &own, token: token.as_ref(), body };
+            Ok(entered.together(&self.endpoint, &request).await)
+        };
+        let answer = call.within(pin!(asked)).await;
+        care.settle(&answer);
+        let answer = answer?.filter(|it| it.len() <= self.context.options.body_limit);
+        let message = answer.and_then(|it| Raw::parse(it).ok()).and_then(|it| Message::read(&it).ok());
+        Ok(match message {
+            Some(Message::Response { id: Some(its), result }) if its.as_number() == Some(id) => {
+                Some(result.map_err(|it| Failure::Final(server_error(it))))
+            }
+            Some(_) => {
+                entered.was_confused();
+                None
+            }
+            None => None,
+        })
     }
 
     /// Lets a request that may run twice, and of which nothing is heard before its answer, go with others.
@@ -89,7 +121,7 @@ impl<'a> Care<'a> {
     }
 
     /// The call has ended: only one that ran out of time is still running at the server.
-    fn settle(&mut self, answer: &Result<Answer, Failure>) {
+    fn settle<T>(&mut self, answer: &Result<T, Failure>) {
         match answer {
             Err(Failure::Final(Error::Timeout { .. })) if self.on_drop.is_some() => {
                 self.on_drop = Some("the call timed out");
@@ -117,20 +149,19 @@ struct Call {
     id: u64,
     clock: Clock,
     watcher: Arc<Watcher>,
-    /// If it may go together with others.
-    entered: Option<Entered>,
 }
 
 impl Call {
-    async fn run(&mut self, own: Own, body: Pieces) -> Result<Answer, Failure> {
+    fn new(wire: &Arc<Wire>, id: u64, ask: &Ask<'_>, care: &Care<'_>) -> Self {
+        Self { wire: wire.clone(), id, clock: Clock::start(ask.timeout), watcher: care.watcher.clone() }
+    }
+
+    async fn run(&mut self, own: Own, body: Pieces, entered: Option<Entered>) -> Result<Answer, Failure> {
         let wire = self.wire.clone();
-        if let Some(result) = self.together(&own, &body).await? {
-            return Ok(Answer { result: result?, session: None });
-        }
         let head = Head { base: &wire.head, own };
         let since = Instant::now();
         let response = self.within(pin!(wire.endpoint.send(Method::POST, &head, body))).await?;
-        if let Some(entered) = self.entered.take() {
+        if let Some(entered) = entered {
             entered.heard_alone(since, &response);
         }
         if !response.status().is_success() {
@@ -145,26 +176,6 @@ impl Call {
             Kind::Json | Kind::Other => self.read_body(response).await,
         };
         Ok(Answer { result: result?, session })
-    }
-
-    /// The answer, if the request went together with others and got one that way.
-    async fn together(&mut self, own: &Own, body: &Pieces) -> Result<Option<Result<Raw, Failure>>, Failure> {
-        let Some(body) = body.whole() else { return Ok(None) };
-        let Some(entered) = self.entered.take_if(|it| it.goes_together) else { return Ok(None) };
-        let wire = self.wire.clone();
-        let asked = async {
-            let token = wire.endpoint.token().await?;
-            let request = Written { head: &wire.written, own, token: token.as_ref(), body };
-            Ok(entered.together(&wire.endpoint, &request).await)
-        };
-        let limit = wire.context.options.body_limit;
-        let answer = self.within(pin!(asked)).await?.filter(|it| it.len() <= limit);
-        let answer = answer.and_then(|it| Raw::parse(it).ok()).and_then(|it| self.take(&it).ok());
-        if let Some(None) = answer {
-            entered.was_confused();
-        }
-        self.entered = Some(entered);
-        Ok(answer.flatten())
     }
 
     /// Bounds a step by the call's clock.

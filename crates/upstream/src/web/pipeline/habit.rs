@@ -7,22 +7,28 @@ use tokio::time::Instant;
 /// So many answers show what a server is like, and so many whether going together pays.
 const KNOWN: u32 = 64;
 const TRIED: u32 = 256;
-/// Behind slower answers nobody should have to wait.
-const QUICK: f64 = 0.005;
-/// How much pace is lost where it does not pay: two that were answered side by side take twice as long in a line.
-const LOSS: f64 = 2.0;
-/// How long requests go alone then: twice as long each time, unless it had paid for long.
+/// Behind slower answers nobody should have to wait. In seconds.
+const QUICK: f64 = 0.012;
+/// How much pace is lost where it does not pay: of those that were answered side by side, two in a line take nearly
+/// twice as long.
+const LOSS: f64 = 1.8;
+/// How many wait in a line: few at first, and twice as many when it has paid.
+const SHORTEST_LINE: usize = 2;
+const LONGEST_LINE: usize = 32;
+/// How long requests go alone when it does not: twice as long each time, unless it had paid for long.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 const LONG: u32 = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Habit {
-    /// Seconds.
+    /// What a request takes.
+    took: Mean<KNOWN>,
+    /// The time from answer to answer: what a request takes, divided by how many are under way.
     alone: Mean<KNOWN>,
-    /// Seconds from answer to answer: what a request takes, divided by how many are under way.
-    pace_alone: Mean<KNOWN>,
-    pace_together: Mean<TRIED>,
+    together: Mean<TRIED>,
+    /// How often it has paid.
+    stage: u32,
     pause: Option<Pause>,
     is_over: bool,
 }
@@ -52,30 +58,39 @@ impl<const N: u32> Mean<N> {
 }
 
 impl Habit {
-    pub(super) fn goes_together(&self, now: Instant) -> bool {
-        let is_quick = self.alone.known().is_some_and(|it| it <= QUICK);
-        is_quick && !self.is_over && self.pause.is_none_or(|it| it.end <= now)
+    /// How many may wait in a line; none if all go alone.
+    pub(super) fn line(&self, now: Instant) -> Option<usize> {
+        let is_quick = self.took.known().is_some_and(|it| it <= QUICK);
+        let may = is_quick && !self.is_over && self.pause.is_none_or(|it| it.end <= now);
+        may.then_some((SHORTEST_LINE << self.stage).min(LONGEST_LINE))
     }
 
     pub(super) fn heard_alone(&mut self, took: Duration, under_way: usize, is_plain: bool) {
         if !is_plain {
-            (self.alone, self.pace_alone) = Default::default();
+            (self.took, self.alone) = Default::default();
             return;
         }
-        self.alone.add(took.as_secs_f64());
-        self.pace_alone.add(pace(took, under_way));
+        self.took.add(took.as_secs_f64());
+        self.alone.add(pace(took, under_way));
     }
 
     pub(super) fn heard_together(&mut self, took: Duration, under_way: usize, now: Instant) {
-        self.pace_together.add(pace(took, under_way));
-        if self.pace_together.known().is_some_and(|it| it > self.pace_alone.value * LOSS) {
-            self.pause(now);
+        self.together.add(pace(took, under_way));
+        let (Some(together), Some(alone)) = (self.together.known(), self.alone.known()) else { return };
+        if together > alone * LOSS {
+            return self.pause(now);
+        }
+        if SHORTEST_LINE << self.stage < LONGEST_LINE {
+            self.stage += 1;
+            self.together = Mean::default();
         }
     }
 
     /// It did not pay, or an answer was not as expected.
     pub(super) fn pause(&mut self, now: Instant) {
         let length = match self.pause {
+            // Several lines may end for one reason.
+            Some(last) if now < last.end => return,
             Some(last) if now < last.end + last.length * LONG => (last.length * 2).min(LONGEST_PAUSE),
             _ => SHORTEST_PAUSE,
         };

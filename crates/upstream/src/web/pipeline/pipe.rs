@@ -1,6 +1,7 @@
 //! One connection that several requests wait on.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -12,13 +13,11 @@ use futures::task::AtomicWaker;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout};
 
 use super::{LONGEST, Pipeline, Written, stays_open};
 use crate::web::{Endpoint, Stream};
 
-/// How many requests wait on one connection.
-const DEPTH: usize = 32;
 /// How long an answer may hold up those behind it, and how often that is looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -34,12 +33,19 @@ pub(super) struct Pipe {
     bell: AtomicWaker,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Queue {
     out: BytesMut,
     waiting: VecDeque<Waiting>,
     /// Nobody joins any more.
     is_closed: bool,
+}
+
+impl fmt::Debug for Queue {
+    /// Without what is to be written, which may hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("waiting", &self.waiting.len()).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -49,10 +55,10 @@ struct Waiting {
 }
 
 impl Pipe {
-    /// Adds a request, if there is room.
-    pub(super) fn ask(&self, request: &Written<'_>) -> Option<oneshot::Receiver<Bytes>> {
+    /// Adds a request, if there is room in a line so long.
+    pub(super) fn ask(&self, request: &Written<'_>, line: usize) -> Option<oneshot::Receiver<Bytes>> {
         let mut queue = self.lock();
-        if queue.is_closed || queue.waiting.len() >= DEPTH {
+        if queue.is_closed || queue.waiting.len() >= line {
             return None;
         }
         let (answer, asked) = oneshot::channel();
@@ -71,29 +77,41 @@ impl Pipe {
     }
 }
 
-/// Writes and reads until the connection ends or is of no more use. Who still waits then goes alone.
+/// Writes and reads until the connection ends or is of no more use.
 pub(super) async fn run(pipeline: Arc<Pipeline>, endpoint: Endpoint, pipe: Arc<Pipe>) {
-    if let Some(stream) = endpoint.connect().await {
-        let mut tick = interval(PATIENCE);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut drive = Drive {
-            pipeline: &pipeline,
-            pipe: &pipe,
-            io: TokioIo::new(stream),
-            out: BytesMut::new(),
-            is_flushed: true,
-            seen: BytesMut::new(),
-            moved: Instant::now(),
-            tick,
-        };
-        poll_fn(|cx| drive.poll(cx)).await;
-    }
-    let mut state = pipeline.lock();
-    state.pipes.retain(|it| !Arc::ptr_eq(it, &pipe));
-    let mut queue = pipe.lock();
-    queue.is_closed = true;
-    if !std::mem::take(&mut queue.waiting).is_empty() {
-        state.habit.pause(Instant::now());
+    let closing = Closing { pipeline, pipe };
+    let Ok(Some(stream)) = timeout(PATIENCE, endpoint.connect()).await else { return };
+    let mut tick = interval(PATIENCE);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut drive = Drive {
+        pipeline: &closing.pipeline,
+        pipe: &closing.pipe,
+        io: TokioIo::new(stream),
+        out: BytesMut::new(),
+        is_flushed: true,
+        seen: BytesMut::new(),
+        began: Instant::now(),
+        moved: None,
+        tick,
+    };
+    poll_fn(|cx| drive.poll(cx)).await;
+}
+
+/// However it ends, nobody joins any more, and who still waits goes alone.
+struct Closing {
+    pipeline: Arc<Pipeline>,
+    pipe: Arc<Pipe>,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        let mut state = self.pipeline.lock();
+        state.pipes.retain(|it| !Arc::ptr_eq(it, &self.pipe));
+        let mut queue = self.pipe.lock();
+        queue.is_closed = true;
+        if !std::mem::take(&mut queue.waiting).is_empty() {
+            state.habit.pause(Instant::now());
+        }
     }
 }
 
@@ -104,8 +122,9 @@ struct Drive<'a> {
     out: BytesMut,
     is_flushed: bool,
     seen: BytesMut,
+    began: Instant,
     /// When the last answer came.
-    moved: Instant,
+    moved: Option<Instant>,
     tick: Interval,
 }
 
@@ -163,11 +182,12 @@ impl Drive<'_> {
 
     /// Gives everybody their answer whose answer is here.
     fn hand_out(&mut self) -> Result<(), Ended> {
-        self.moved = Instant::now();
+        let now = Instant::now();
         while let Some(body) = next(&mut self.seen)? {
             // An answer that nobody has asked for.
             let Some(waiting) = self.pipe.lock().waiting.pop_front() else { return Err(Ended) };
-            self.pipeline.heard_together(self.moved - waiting.since, self.moved);
+            self.moved = Some(now);
+            self.pipeline.heard_together(now - waiting.since, now);
             // Whoever does not wait any more needs none.
             let _ = waiting.answer.send(body);
         }
@@ -175,17 +195,20 @@ impl Drive<'_> {
     }
 
     /// Whether the connection is idle, or only holds up who waits on it. The request in front stays as long as somebody
-    /// waits for it; for a modern server the end of its connection means that nobody does.
+    /// waits for it, if the server has answered here at all; for a modern server the end of its connection means that
+    /// nobody does.
     fn is_done(&mut self) -> bool {
         let mut queue = self.pipe.lock();
-        let now = Instant::now();
+        let (now, moved) = (Instant::now(), self.moved.unwrap_or(self.began));
         let Some(front) = queue.waiting.front() else {
-            return queue.is_closed || now - self.moved > IDLE_TIMEOUT;
+            let is_idle = now - moved > IDLE_TIMEOUT;
+            queue.is_closed |= is_idle;
+            return queue.is_closed;
         };
-        if now - front.since.max(self.moved) <= PATIENCE {
+        if now - front.since.max(moved) <= PATIENCE {
             return false;
         }
-        let is_left = front.answer.is_closed();
+        let is_left = front.answer.is_closed() || self.moved.is_none();
         queue.is_closed = true;
         queue.waiting.truncate(1);
         drop(queue);

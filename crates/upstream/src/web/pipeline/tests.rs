@@ -83,15 +83,15 @@ fn known(answers: u32, took: Duration, under_way: usize) -> Habit {
 #[test]
 fn a_server_is_known_after_many_quick_and_plain_answers() {
     let now = Instant::now();
-    assert!(known(64, MS, 8).goes_together(now));
-    assert!(!known(63, MS, 8).goes_together(now));
-    assert!(!known(64, 6 * MS, 8).goes_together(now));
+    assert_eq!(known(64, MS, 8).line(now), Some(2));
+    assert_eq!(known(63, MS, 8).line(now), None);
+    assert_eq!(known(64, 13 * MS, 1000).line(now), None);
     let mut habit = known(64, MS, 8);
     habit.heard_alone(MS, 8, false);
-    assert!(!habit.goes_together(now));
+    assert_eq!(habit.line(now), None);
     let mut habit = known(64, MS, 8);
     habit.give_up();
-    assert!(!habit.goes_together(now));
+    assert_eq!(habit.line(now), None);
 }
 
 #[test]
@@ -100,16 +100,28 @@ fn a_server_that_works_side_by_side_is_left_to_do_so() {
     // Eight at once take no longer than one; in a line they do.
     let mut habit = known(64, MS, 8);
     for answer in 1..=256 {
-        assert!(habit.goes_together(now), "{answer}");
-        habit.heard_together(4 * MS, 8, now);
+        assert_eq!(habit.line(now), Some(2), "{answer}");
+        habit.heard_together(2 * MS, 8, now);
     }
-    assert!(!habit.goes_together(now));
-    // One that does one after the other anyway loses nothing, also when more come.
+    assert_eq!(habit.line(now), None);
+}
+
+#[test]
+fn lines_grow_where_they_pay_also_when_more_come() {
+    let now = Instant::now();
     let mut habit = known(64, MS, 8);
-    for _ in 0..1000 {
+    let mut lines = Vec::new();
+    for answer in 0..2000 {
+        if answer % 256 == 0 {
+            lines.extend(habit.line(now));
+        }
         habit.heard_together(8 * MS, 64, now);
     }
-    assert!(habit.goes_together(now));
+    assert_eq!(lines, [2, 4, 8, 16, 32, 32, 32, 32]);
+    for _ in 0..1000 {
+        habit.heard_together(16 * MS, 64, now);
+    }
+    assert_eq!(habit.line(now), None, "it no longer pays");
 }
 
 #[test]
@@ -118,10 +130,11 @@ fn what_did_not_pay_is_tried_again_less_and_less_often_unless_it_paid_for_long()
     let (mut habit, mut now) = (known(64, MS, 8), Instant::now());
     let mut paused = Vec::new();
     for _ in 0..15 {
-        habit.pause(now);
+        // Several lines may end for one reason.
+        (0..8).for_each(|_| habit.pause(now));
         learn(&mut habit);
         let since = now;
-        while !habit.goes_together(now) {
+        while habit.line(now).is_none() {
             now += 100 * MS;
         }
         paused.push((now - since).as_millis());
@@ -132,6 +145,6 @@ fn what_did_not_pay_is_tried_again_less_and_less_often_unless_it_paid_for_long()
     now += Duration::from_secs(600 * 16);
     habit.pause(now);
     learn(&mut habit);
-    assert!(!habit.goes_together(now));
-    assert!(habit.goes_together(now + 100 * MS));
+    assert_eq!(habit.line(now), None);
+    assert_eq!(habit.line(now + 100 * MS), Some(2));
 }
