@@ -27,7 +27,7 @@ use crate::speech::put_number;
 
 /// So many at once are worth a connection in common.
 const MANY: usize = 4;
-const PIPES: usize = 8;
+const PIPES: usize = 32;
 /// Longer answers go alone, as do all requests that are not one piece.
 const LONGEST: usize = 256 * 1024;
 
@@ -91,13 +91,13 @@ impl Pipeline {
         let mut state = self.lock();
         state.under_way += 1;
         let line = if state.under_way >= MANY { state.habit.line(Instant::now()) } else { None };
-        Entered { pipeline: self.clone(), line }
+        Entered { pipeline: self.clone(), among: state.under_way, line }
     }
 
-    fn heard_together(&self, took: Duration, now: Instant) {
+    fn heard_together(&self, took: Duration, among: usize, now: Instant) {
         let mut state = self.lock();
-        let under_way = state.under_way;
-        state.habit.heard_together(took, under_way, now);
+        let among = state.under_way.max(among);
+        state.habit.heard_together(took, among, now);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -108,6 +108,8 @@ impl Pipeline {
 /// A request under way.
 pub(crate) struct Entered {
     pipeline: Arc<Pipeline>,
+    /// How many were under way when it began. Many come and go in waves, so at its end there may be few.
+    among: usize,
     /// How many may wait on one connection, if that pays.
     line: Option<usize>,
 }
@@ -128,14 +130,14 @@ impl Entered {
             request.own.params.is_empty() && !(request.opening.has_authorization && request.token.is_some());
         let line = self.line.filter(|_| is_plain)?;
         let mut state = self.pipeline.lock();
-        if let Some(asked) = state.pipes.iter().find_map(|it| it.ask(request, line)) {
+        if let Some(asked) = state.pipes.iter().find_map(|it| it.ask(request, line, self.among)) {
             return Some(asked);
         }
         if state.pipes.len() == PIPES {
             return None;
         }
         let pipe = Arc::new(Pipe::default());
-        let asked = pipe.ask(request, line);
+        let asked = pipe.ask(request, line, self.among);
         state.pipes.push(pipe.clone());
         spawn("http-pipe", pipe::run(self.pipeline.clone(), endpoint.clone(), pipe));
         asked
@@ -144,8 +146,8 @@ impl Entered {
     /// The request went alone since then, and this is the answer.
     pub(crate) fn heard_alone(&self, since: Instant, response: &Response<Inflow>) {
         let mut state = self.pipeline.lock();
-        let under_way = state.under_way;
-        state.habit.heard_alone(since.elapsed(), under_way, is_plain(response));
+        let among = state.under_way.max(self.among);
+        state.habit.heard_alone(since.elapsed(), among, is_plain(response));
     }
 
     /// The server gave somebody else's answer.

@@ -7,8 +7,11 @@ use tokio::time::Instant;
 /// So many answers show what a server is like, and so many whether going together pays.
 const KNOWN: u32 = 64;
 const TRIED: u32 = 256;
-/// Behind slower answers nobody should have to wait. In seconds.
+/// A server is quick whose answers take so many seconds, or follow one another like this however long they take.
 const QUICK: f64 = 0.012;
+const QUICK_PACE: f64 = 0.000_2;
+/// How long an answer may hold up those behind it: this long, or twice as long as answers take anyway.
+const PATIENCE: Duration = Duration::from_millis(150);
 /// How much pace is lost where it does not pay: of those that were answered side by side, two in a line take nearly
 /// twice as long.
 const LOSS: f64 = 1.8;
@@ -60,9 +63,14 @@ impl<const N: u32> Mean<N> {
 impl Habit {
     /// How many may wait in a line; none if all go alone.
     pub(super) fn line(&self, now: Instant) -> Option<usize> {
-        let is_quick = self.took.known().is_some_and(|it| it <= QUICK);
+        let is_quick = self.took.known().is_some_and(|it| it <= QUICK)
+            || self.alone.known().is_some_and(|it| it <= QUICK_PACE);
         let may = is_quick && !self.is_over && self.pause.is_none_or(|it| it.end <= now);
         may.then_some((SHORTEST_LINE << self.stage).min(LONGEST_LINE))
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        PATIENCE.max(Duration::from_secs_f64(self.took.value * 2.0))
     }
 
     pub(super) fn heard_alone(&mut self, took: Duration, under_way: usize, is_plain: bool) {

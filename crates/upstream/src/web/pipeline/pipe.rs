@@ -18,8 +18,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout};
 use super::{LONGEST, Pipeline, Written, stays_open};
 use crate::web::{Endpoint, Stream};
 
-/// How long an answer may hold up those behind it, and how often that is looked at.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// How often it is looked at whether somebody is held up.
+const TICK: Duration = Duration::from_millis(50);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 const READ: usize = 32 * 1024;
 const HEADERS: usize = 64;
@@ -52,17 +52,24 @@ impl fmt::Debug for Queue {
 struct Waiting {
     answer: oneshot::Sender<Bytes>,
     since: Instant,
+    /// How many were under way then.
+    among: usize,
 }
 
 impl Pipe {
     /// Adds a request, if there is room in a line so long.
-    pub(super) fn ask(&self, request: &Written<'_>, line: usize) -> Option<oneshot::Receiver<Bytes>> {
+    pub(super) fn ask(
+        &self,
+        request: &Written<'_>,
+        line: usize,
+        among: usize,
+    ) -> Option<oneshot::Receiver<Bytes>> {
         let mut queue = self.lock();
         if queue.is_closed || queue.waiting.len() >= line {
             return None;
         }
         let (answer, asked) = oneshot::channel();
-        queue.waiting.push_back(Waiting { answer, since: Instant::now() });
+        queue.waiting.push_back(Waiting { answer, since: Instant::now(), among });
         let was_empty = queue.out.is_empty();
         request.put(&mut queue.out);
         drop(queue);
@@ -80,8 +87,9 @@ impl Pipe {
 /// Writes and reads until the connection ends or is of no more use.
 pub(super) async fn run(pipeline: Arc<Pipeline>, endpoint: Endpoint, pipe: Arc<Pipe>) {
     let closing = Closing { pipeline, pipe };
-    let Ok(Some(stream)) = timeout(PATIENCE, endpoint.connect()).await else { return };
-    let mut tick = interval(PATIENCE);
+    let patience = closing.pipeline.lock().habit.patience();
+    let Ok(Some(stream)) = timeout(patience, endpoint.connect()).await else { return };
+    let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut drive = Drive {
         pipeline: &closing.pipeline,
@@ -187,7 +195,7 @@ impl Drive<'_> {
             // An answer that nobody has asked for.
             let Some(waiting) = self.pipe.lock().waiting.pop_front() else { return Err(Ended) };
             self.moved = Some(now);
-            self.pipeline.heard_together(now - waiting.since, now);
+            self.pipeline.heard_together(now - waiting.since, waiting.among, now);
             // Whoever does not wait any more needs none.
             let _ = waiting.answer.send(body);
         }
@@ -198,6 +206,7 @@ impl Drive<'_> {
     /// waits for it, if the server has answered here at all; for a modern server the end of its connection means that
     /// nobody does.
     fn is_done(&mut self) -> bool {
+        let patience = self.pipeline.lock().habit.patience();
         let mut queue = self.pipe.lock();
         let (now, moved) = (Instant::now(), self.moved.unwrap_or(self.began));
         let Some(front) = queue.waiting.front() else {
@@ -205,7 +214,7 @@ impl Drive<'_> {
             queue.is_closed |= is_idle;
             return queue.is_closed;
         };
-        if now - front.since.max(moved) <= PATIENCE {
+        if now - front.since.max(moved) <= patience {
             return false;
         }
         let is_left = front.answer.is_closed() || self.moved.is_none();

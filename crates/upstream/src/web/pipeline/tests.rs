@@ -85,7 +85,10 @@ fn a_server_is_known_after_many_quick_and_plain_answers() {
     let now = Instant::now();
     assert_eq!(known(64, MS, 8).line(now), Some(2));
     assert_eq!(known(63, MS, 8).line(now), None);
-    assert_eq!(known(64, 13 * MS, 1000).line(now), None);
+    assert_eq!(known(64, 13 * MS, 8).line(now), None);
+    assert_eq!(known(64, 60 * MS, 1000).line(now), Some(2), "many at once take long");
+    assert_eq!(known(64, 100 * MS, 1000).patience(), 200 * MS);
+    assert_eq!(known(64, MS, 8).patience(), 150 * MS);
     let mut habit = known(64, MS, 8);
     habit.heard_alone(MS, 8, false);
     assert_eq!(habit.line(now), None);
