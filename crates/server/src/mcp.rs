@@ -48,6 +48,7 @@ use crate::App;
 use crate::api::text::profile;
 use crate::auth::{Pass, let_in};
 use crate::problem::Refusal;
+use crate::ui;
 
 /// The levels of `notifications/message`, most verbose first.
 pub const LOG_LEVELS: [&str; 8] =
@@ -199,7 +200,7 @@ async fn read_body(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<
 fn takes(app: &App, headers: &HeaderMap, message: Option<&Message>) -> Takes {
     let is_list = |method: &str| ListKind::ALL.iter().any(|it| it.method() == method);
     let zips = match message {
-        Some(Message::Request { method, .. }) if is_list(method) && zipped::is_taken(headers) => {
+        Some(Message::Request { method, .. }) if is_list(method) && ui::takes(headers, "gzip") => {
             Some(app.zips.clone())
         }
         _ => None,

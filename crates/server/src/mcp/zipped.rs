@@ -4,13 +4,12 @@
 //! was compressed as it is, in blocks of its own; the whole is one gzip stream.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::response::Response;
 use bytes::{BufMut, Bytes, BytesMut};
 use flate2::{Compress, Compression, Crc, FlushCompress};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderValue, header};
 use toolgrove_wire::Pieces;
 
 /// So many lists are kept, the last used: those of some views of some people in a few forms.
@@ -21,16 +20,13 @@ const BLOCK: usize = u16::MAX as usize;
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
 #[derive(Debug, Default)]
-pub struct Zips {
-    kept: Mutex<VecDeque<Kept>>,
-    /// One list is compressed at a time.
-    is_busy: Arc<AtomicBool>,
-}
+pub struct Zips(Mutex<VecDeque<Kept>>);
 
 #[derive(Debug)]
 struct Kept {
     /// That it is kept makes its place in memory its name.
     list: Bytes,
+    /// Shared with whoever compresses it, until that is done.
     zipped: Arc<OnceLock<Zipped>>,
 }
 
@@ -60,7 +56,8 @@ impl Zips {
             kept.push_back(found);
             return Some(zipped);
         }
-        if self.is_busy.swap(true, Ordering::Relaxed) {
+        // One at a time.
+        if kept.iter().any(Kept::is_begun) {
             return None;
         }
         if kept.len() == KEPT {
@@ -69,16 +66,19 @@ impl Zips {
         let zipped = Arc::new(OnceLock::new());
         kept.push_back(Kept { list: list.clone(), zipped: zipped.clone() });
         drop(kept);
-        let (list, is_busy) = (list.clone(), self.is_busy.clone());
-        tokio::task::spawn_blocking(move || {
-            let _ = zipped.set(Zipped::of(&list));
-            is_busy.store(false, Ordering::Relaxed);
-        });
+        let list = list.clone();
+        tokio::task::spawn_blocking(move || zipped.set(Zipped::of(&list)));
         None
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn is_begun(&self) -> bool {
+        self.zipped.get().is_none() && Arc::strong_count(&self.zipped) > 1
     }
 }
 
@@ -135,11 +135,6 @@ pub(super) fn marked(mut response: Response) -> Response {
     headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     response
-}
-
-/// Whether a client reads what is compressed.
-pub(super) fn is_taken(headers: &HeaderMap) -> bool {
-    crate::ui::takes(headers, "gzip")
 }
 
 #[cfg(test)]
