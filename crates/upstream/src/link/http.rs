@@ -60,9 +60,9 @@ pub(crate) struct Wire {
     announced: Announced,
     /// Everything but what changes from request to request.
     head: HeaderMap,
-    has_session: bool,
     /// The same, as it is written where requests go together.
     opening: Opening,
+    has_session: bool,
     /// Calls in flight on a legacy session, which its GET stream may speak of.
     watchers: Mutex<HashMap<u64, Arc<Watcher>>>,
     /// Whether the GET stream has been answered, whatever the answer.
@@ -289,8 +289,8 @@ impl Wire {
             era: Era::Legacy,
             announced: Announced::read(&Raw::empty_object()),
             head,
-            has_session: false,
             opening: Opening::default(),
+            has_session: false,
             watchers: Mutex::default(),
             streaming: watch::channel(false).0,
             over: watch::channel(false).0,

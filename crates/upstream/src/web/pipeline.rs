@@ -90,8 +90,8 @@ impl Pipeline {
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
         let mut state = self.lock();
         state.under_way += 1;
-        let line = if state.under_way >= MANY { state.habit.line(Instant::now()) } else { None };
-        Entered { pipeline: self.clone(), among: state.under_way, line }
+        let depth = if state.under_way >= MANY { state.habit.depth(Instant::now()) } else { None };
+        Entered { pipeline: self.clone(), among: state.under_way, depth }
     }
 
     fn heard_together(&self, took: Duration, among: usize, now: Instant) {
@@ -111,12 +111,12 @@ pub(crate) struct Entered {
     /// How many were under way when it began. Many come and go in waves, so at its end there may be few.
     among: usize,
     /// How many may wait on one connection, if that pays.
-    line: Option<usize>,
+    depth: Option<usize>,
 }
 
 impl Entered {
     pub(crate) fn goes_together(&self) -> bool {
-        self.line.is_some()
+        self.depth.is_some()
     }
 
     /// The body of a plain answer, if the request was given one. Else it is to go alone.
@@ -128,16 +128,16 @@ impl Entered {
         // What a header of its own replaces is for those that go alone.
         let is_plain =
             request.own.params.is_empty() && !(request.opening.has_authorization && request.token.is_some());
-        let line = self.line.filter(|_| is_plain)?;
+        let depth = self.depth.filter(|_| is_plain)?;
         let mut state = self.pipeline.lock();
-        if let Some(asked) = state.pipes.iter().find_map(|it| it.ask(request, line, self.among)) {
+        if let Some(asked) = state.pipes.iter().find_map(|it| it.ask(request, depth, self.among)) {
             return Some(asked);
         }
         if state.pipes.len() == PIPES {
             return None;
         }
         let pipe = Arc::new(Pipe::default());
-        let asked = pipe.ask(request, line, self.among);
+        let asked = pipe.ask(request, depth, self.among);
         state.pipes.push(pipe.clone());
         spawn("http-pipe", pipe::run(self.pipeline.clone(), endpoint.clone(), pipe));
         asked

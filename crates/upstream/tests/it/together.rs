@@ -19,7 +19,7 @@ use crate::bed::{Bed, bed, call, http};
 /// So many answers show that a server is quick.
 const KNOWN: usize = 64;
 const WAVE: usize = 12;
-/// Three of them go alone, the others in lines of two.
+/// Three of them go alone, the others two to a connection.
 const PAIRS: usize = 4;
 
 /// What becomes of several calls that came over one connection.
@@ -241,6 +241,14 @@ async fn get_known(server: &Server, bed: &Bed) {
     }
 }
 
+/// A server that is known.
+async fn known(era: EraSetting) -> (Arc<Server>, Bed) {
+    let server = Server::start().await;
+    let bed = server.bed(era);
+    get_known(&server, &bed).await;
+    (server, bed)
+}
+
 /// Many calls at once, none of which is answered before all are there. Everybody gets their own answer.
 async fn wave(server: &Server, bed: &Bed, repeatable: bool) {
     server.awaited.store(*server.seen.borrow() + WAVE, Ordering::SeqCst);
@@ -260,9 +268,7 @@ const ERAS: [EraSetting; 2] = [EraSetting::Legacy, EraSetting::Modern];
 #[tokio::test]
 async fn calls_of_many_chats_that_may_run_twice_go_together() {
     for era in ERAS {
-        let server = Server::start().await;
-        let bed = server.bed(era);
-        get_known(&server, &bed).await;
+        let (server, bed) = known(era).await;
         assert_eq!(server.most(), 1, "one after the other");
         for _ in 0..3 {
             server.be(Manner::Plain);
@@ -274,9 +280,7 @@ async fn calls_of_many_chats_that_may_run_twice_go_together() {
 
 #[tokio::test]
 async fn a_call_that_may_not_run_twice_goes_alone() {
-    let server = Server::start().await;
-    let bed = server.bed(EraSetting::Legacy);
-    get_known(&server, &bed).await;
+    let (server, bed) = known(EraSetting::Legacy).await;
     wave(&server, &bed, false).await;
     assert_eq!(server.most(), 1);
 }
@@ -292,9 +296,7 @@ async fn a_server_that_is_not_known_gets_calls_alone() {
 #[tokio::test]
 async fn whoever_was_behind_an_answer_that_ended_the_connection_goes_alone() {
     for era in ERAS {
-        let server = Server::start().await;
-        let bed = server.bed(era);
-        get_known(&server, &bed).await;
+        let (server, bed) = known(era).await;
         server.be(Manner::Leaves);
         wave(&server, &bed, true).await;
         assert!(server.most() > 1);
@@ -312,9 +314,7 @@ async fn an_answer_of_another_kind_is_asked_for_again_alone() {
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n]]",
         "what?\r\n\r\n",
     ] {
-        let server = Server::start().await;
-        let bed = server.bed(EraSetting::Modern);
-        get_known(&server, &bed).await;
+        let (server, bed) = known(EraSetting::Modern).await;
         server.be(Manner::Odd(odd));
         wave(&server, &bed, true).await;
         assert!(server.most() > 1, "{odd}");
@@ -324,9 +324,7 @@ async fn an_answer_of_another_kind_is_asked_for_again_alone() {
 #[tokio::test]
 async fn a_server_that_confuses_its_answers_gets_calls_alone_from_then_on() {
     for (era, manner) in ERAS.into_iter().flat_map(|it| [(it, Manner::Confused), (it, Manner::Nameless)]) {
-        let server = Server::start().await;
-        let bed = server.bed(era);
-        get_known(&server, &bed).await;
+        let (server, bed) = known(era).await;
         server.be(manner);
         wave(&server, &bed, true).await;
         assert!(server.most() > 1);
@@ -340,9 +338,7 @@ async fn a_server_that_confuses_its_answers_gets_calls_alone_from_then_on() {
 #[tokio::test]
 async fn whoever_is_behind_a_slow_answer_does_not_wait_for_it() {
     for era in ERAS {
-        let server = Server::start().await;
-        let bed = server.bed(era);
-        get_known(&server, &bed).await;
+        let (server, bed) = known(era).await;
         // On connections that have answered before.
         wave(&server, &bed, true).await;
         server.be(Manner::Slow);
@@ -353,9 +349,7 @@ async fn whoever_is_behind_a_slow_answer_does_not_wait_for_it() {
 
 #[tokio::test]
 async fn a_slow_call_that_nobody_waits_for_ends_its_connection() {
-    let server = Server::start().await;
-    let bed = server.bed(EraSetting::Modern);
-    get_known(&server, &bed).await;
+    let (server, bed) = known(EraSetting::Modern).await;
     server.be(Manner::Plain);
     server.awaited.store(usize::MAX, Ordering::SeqCst);
     let seen = *server.seen.borrow();

@@ -39,7 +39,7 @@ impl Wire {
         if let Some(entered) = entered.as_ref().filter(|it| it.goes_together())
             && let Some(result) = self.exchange_together(ask, entered).await?
         {
-            return Ok(Answer { result: result?, session: None });
+            return Ok(Answer { result, session: None });
         }
         let id = self.next_id();
         let (own, body) = (self.own_headers(ask), self.speech.request(id, ask));
@@ -65,7 +65,7 @@ impl Wire {
         self: &Arc<Self>,
         ask: &Ask<'_>,
         entered: &Entered,
-    ) -> Result<Option<Result<Raw, Failure>>, Failure> {
+    ) -> Result<Option<Raw>, Failure> {
         let id = self.next_id();
         let (own, body) = (self.own_headers(ask), self.speech.request(id, ask));
         let Some(body) = body.whole() else { return Ok(None) };
@@ -80,16 +80,14 @@ impl Wire {
         care.settle(&answer);
         let answer = answer?.filter(|it| it.len() <= self.context.options.body_limit);
         let message = answer.and_then(|it| Raw::parse(it).ok()).and_then(|it| Message::read(&it).ok());
-        Ok(match message {
+        match message {
             Some(Message::Response { id: Some(its), result }) if its.as_number() == Some(id) => {
-                Some(result.map_err(|it| Failure::Final(server_error(it))))
+                return result.map(Some).map_err(|it| Failure::Final(server_error(it)));
             }
-            Some(_) => {
-                entered.was_confused();
-                None
-            }
-            None => None,
-        })
+            Some(_) => entered.was_confused(),
+            None => {}
+        }
+        Ok(None)
     }
 
     /// Lets a request that may run twice, and of which nothing is heard before its answer, go with others.

@@ -12,12 +12,12 @@ const QUICK: f64 = 0.012;
 const QUICK_PACE: f64 = 0.000_2;
 /// How long an answer may hold up those behind it: this long, or twice as long as answers take anyway.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// How much pace is lost where it does not pay: of those that were answered side by side, two in a line take nearly
-/// twice as long.
+/// How much pace is lost where it does not pay: of those that were answered side by side, two on one connection take
+/// nearly twice as long.
 const LOSS: f64 = 1.8;
-/// How many wait in a line: few at first, and twice as many when it has paid.
-const SHORTEST_LINE: usize = 2;
-const LONGEST_LINE: usize = 32;
+/// How many wait on one connection: few at first, and twice as many when it has paid.
+const FEWEST: usize = 2;
+const MOST: usize = 32;
 /// How long requests go alone when it does not: twice as long each time, unless it had paid for long.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
@@ -61,12 +61,12 @@ impl<const N: u32> Mean<N> {
 }
 
 impl Habit {
-    /// How many may wait in a line; none if all go alone.
-    pub(super) fn line(&self, now: Instant) -> Option<usize> {
+    /// How many may wait on one connection; none if all go alone.
+    pub(super) fn depth(&self, now: Instant) -> Option<usize> {
         let is_quick = self.took.known().is_some_and(|it| it <= QUICK)
             || self.alone.known().is_some_and(|it| it <= QUICK_PACE);
         let may = is_quick && !self.is_over && self.pause.is_none_or(|it| it.end <= now);
-        may.then_some((SHORTEST_LINE << self.stage).min(LONGEST_LINE))
+        may.then_some((FEWEST << self.stage).min(MOST))
     }
 
     pub(super) fn patience(&self) -> Duration {
@@ -88,7 +88,7 @@ impl Habit {
         if together > alone * LOSS {
             return self.pause(now);
         }
-        if SHORTEST_LINE << self.stage < LONGEST_LINE {
+        if FEWEST << self.stage < MOST {
             self.stage += 1;
             self.together = Mean::default();
         }
@@ -97,7 +97,7 @@ impl Habit {
     /// It did not pay, or an answer was not as expected.
     pub(super) fn pause(&mut self, now: Instant) {
         let length = match self.pause {
-            // Several lines may end for one reason.
+            // Several connections may end for one reason.
             Some(last) if now < last.end => return,
             Some(last) if now < last.end + last.length * LONG => (last.length * 2).min(LONGEST_PAUSE),
             _ => SHORTEST_PAUSE,

@@ -57,15 +57,15 @@ struct Waiting {
 }
 
 impl Pipe {
-    /// Adds a request, if there is room in a line so long.
+    /// Adds a request, if no more than so many wait then.
     pub(super) fn ask(
         &self,
         request: &Written<'_>,
-        line: usize,
+        depth: usize,
         among: usize,
     ) -> Option<oneshot::Receiver<Bytes>> {
         let mut queue = self.lock();
-        if queue.is_closed || queue.waiting.len() >= line {
+        if queue.is_closed || queue.waiting.len() >= depth {
             return None;
         }
         let (answer, asked) = oneshot::channel();

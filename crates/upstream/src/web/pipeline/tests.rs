@@ -83,48 +83,48 @@ fn known(answers: u32, took: Duration, under_way: usize) -> Habit {
 #[test]
 fn a_server_is_known_after_many_quick_and_plain_answers() {
     let now = Instant::now();
-    assert_eq!(known(64, MS, 8).line(now), Some(2));
-    assert_eq!(known(63, MS, 8).line(now), None);
-    assert_eq!(known(64, 13 * MS, 8).line(now), None);
-    assert_eq!(known(64, 60 * MS, 1000).line(now), Some(2), "many at once take long");
+    assert_eq!(known(64, MS, 8).depth(now), Some(2));
+    assert_eq!(known(63, MS, 8).depth(now), None);
+    assert_eq!(known(64, 13 * MS, 8).depth(now), None);
+    assert_eq!(known(64, 60 * MS, 1000).depth(now), Some(2), "many at once take long");
     assert_eq!(known(64, 100 * MS, 1000).patience(), 200 * MS);
     assert_eq!(known(64, MS, 8).patience(), 150 * MS);
     let mut habit = known(64, MS, 8);
     habit.heard_alone(MS, 8, false);
-    assert_eq!(habit.line(now), None);
+    assert_eq!(habit.depth(now), None);
     let mut habit = known(64, MS, 8);
     habit.give_up();
-    assert_eq!(habit.line(now), None);
+    assert_eq!(habit.depth(now), None);
 }
 
 #[test]
 fn a_server_that_works_side_by_side_is_left_to_do_so() {
     let now = Instant::now();
-    // Eight at once take no longer than one; in a line they do.
+    // Eight at once take no longer than one; on one connection they do.
     let mut habit = known(64, MS, 8);
     for answer in 1..=256 {
-        assert_eq!(habit.line(now), Some(2), "{answer}");
+        assert_eq!(habit.depth(now), Some(2), "{answer}");
         habit.heard_together(2 * MS, 8, now);
     }
-    assert_eq!(habit.line(now), None);
+    assert_eq!(habit.depth(now), None);
 }
 
 #[test]
-fn lines_grow_where_they_pay_also_when_more_come() {
+fn more_wait_on_one_connection_where_it_pays_also_when_more_come() {
     let now = Instant::now();
     let mut habit = known(64, MS, 8);
-    let mut lines = Vec::new();
+    let mut depths = Vec::new();
     for answer in 0..2000 {
         if answer % 256 == 0 {
-            lines.extend(habit.line(now));
+            depths.extend(habit.depth(now));
         }
         habit.heard_together(8 * MS, 64, now);
     }
-    assert_eq!(lines, [2, 4, 8, 16, 32, 32, 32, 32]);
+    assert_eq!(depths, [2, 4, 8, 16, 32, 32, 32, 32]);
     for _ in 0..1000 {
         habit.heard_together(16 * MS, 64, now);
     }
-    assert_eq!(habit.line(now), None, "it no longer pays");
+    assert_eq!(habit.depth(now), None, "it no longer pays");
 }
 
 #[test]
@@ -133,11 +133,11 @@ fn what_did_not_pay_is_tried_again_less_and_less_often_unless_it_paid_for_long()
     let (mut habit, mut now) = (known(64, MS, 8), Instant::now());
     let mut paused = Vec::new();
     for _ in 0..15 {
-        // Several lines may end for one reason.
+        // Several connections may end for one reason.
         (0..8).for_each(|_| habit.pause(now));
         learn(&mut habit);
         let since = now;
-        while habit.line(now).is_none() {
+        while habit.depth(now).is_none() {
             now += 100 * MS;
         }
         paused.push((now - since).as_millis());
@@ -148,6 +148,6 @@ fn what_did_not_pay_is_tried_again_less_and_less_often_unless_it_paid_for_long()
     now += Duration::from_secs(600 * 16);
     habit.pause(now);
     learn(&mut habit);
-    assert_eq!(habit.line(now), None);
-    assert_eq!(habit.line(now + 100 * MS), Some(2));
+    assert_eq!(habit.depth(now), None);
+    assert_eq!(habit.depth(now + 100 * MS), Some(2));
 }
