@@ -1,14 +1,15 @@
-//! Which calls are wanted, and how many there were: the table `calls` as Activity reads it.
+//! Which calls are wanted, and how many there were: the tables `calls` and `call_pages` as Activity reads them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use toolgrove_core::CallEnd;
+use toolgrove_core::{CallEnd, CallRecord};
 use uuid::Uuid;
 
 use crate::Store;
+use crate::call_pages::Pages;
 use crate::cell::{Row, Value};
-use crate::db::Sql;
+use crate::db::{Db, Sql};
 use crate::error::Result;
 
 /// The upper edges of the latency classes in milliseconds; what took longer is in one more class.
@@ -92,6 +93,46 @@ impl CallFilter {
         }
         sql
     }
+    /// The pages that may hold calls which are wanted.
+    pub(crate) fn pages<'a>(&self, db: &'a Db, person_id: Uuid) -> Pages<'a> {
+        let until = self.until.map(first_id_at);
+        let before = self.before.into_iter().chain(until).min();
+        Pages::new(db, person_id, self.since.map(first_id_at), before)
+    }
+
+    /// What [`narrow`](Self::narrow) asks of a row, asked of a call from a page.
+    pub(crate) fn takes(&self, it: &CallRecord) -> bool {
+        self.before.is_none_or(|before| it.id < before)
+            && self.since.is_none_or(|since| it.id >= first_id_at(since))
+            && self.until.is_none_or(|until| it.id < first_id_at(until))
+            && self.tool.as_ref().is_none_or(|tool| is_called(&it.tool, tool))
+            && (self.outcomes.is_empty() || self.outcomes.contains(&it.outcome))
+            && self.instance_id.is_none_or(|id| it.instance_id == Some(id))
+            && self.door.as_ref().is_none_or(|door| it.door == *door)
+            && self.token_id.is_none_or(|id| it.token_id == Some(id))
+            && self.min_ms.is_none_or(|ms| it.ms >= ms)
+    }
+}
+
+/// Whether a tool has this name, in which `*` stands for anything.
+fn is_called(tool: &str, glob: &str) -> bool {
+    if !glob.contains('*') {
+        return tool == glob;
+    }
+    let (tool, glob) = (tool.to_lowercase(), glob.to_lowercase());
+    ["", "mcp__", "mcp_"].iter().any(|prefix| tool.strip_prefix(prefix).is_some_and(|it| fits(it, &glob)))
+}
+
+fn fits(text: &str, glob: &str) -> bool {
+    let Some((start, rest)) = glob.split_once('*') else { return text == glob };
+    let Some(mut text) = text.strip_prefix(start) else { return false };
+    let mut parts = rest.split('*');
+    let end = parts.next_back().unwrap_or_default();
+    for part in parts {
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
+    }
+    text.ends_with(end)
 }
 
 /// The smallest id that a call started at this time can have.
@@ -135,10 +176,15 @@ impl Store {
         let sql = "SELECT DISTINCT door FROM
             (SELECT door FROM calls WHERE person_id = $1 ORDER BY id DESC LIMIT 500) AS newest";
         let doors = Sql::new(sql).bind(person_id).all(&self.db, |row| row.text("door")).await?;
-        Ok(doors.into_iter().collect())
+        let mut doors: HashSet<String> = doors.into_iter().collect();
+        // A page holds a few hundred.
+        if let Some(page) = Pages::new(&self.db, person_id, None, None).next().await? {
+            doors.extend(page.read()?.into_iter().map(|it| it.door.into_owned()));
+        }
+        Ok(doors)
     }
 
-    /// Counts a person's calls from `from` on in stretches of `step_ms`.
+    /// Counts a person's calls from `from` on in stretches of `step_ms`. A kind may come twice: from rows and from pages.
     pub async fn count_calls(
         &self,
         person_id: Uuid,
@@ -157,9 +203,34 @@ impl Store {
                 count(*) AS calls
              FROM calls WHERE person_id = $1 AND started_at >= $2"
         );
-        let sql = Sql::new("").more(&head).bind(person_id).bind(from).bind(step_ms.max(1));
-        filter.narrow(sql).more("GROUP BY 1, 2, 3, 4").all(&self.db, read).await
+        let step_ms = step_ms.max(1);
+        let sql = Sql::new("").more(&head).bind(person_id).bind(from).bind(step_ms);
+        let mut counts = filter.narrow(sql).more("GROUP BY 1, 2, 3, 4").all(&self.db, read).await?;
+
+        let (mut paged, mut pages) = (HashMap::new(), filter.pages(&self.db, person_id));
+        while let Some(page) = pages.next().await? {
+            let calls = page.read()?.into_iter();
+            for it in calls.filter(|it| it.started_at >= from && filter.takes(it)) {
+                *paged.entry(kind(&it, from, step_ms)).or_insert(0) += 1;
+            }
+        }
+        let paged = paged.into_iter();
+        counts.extend(paged.map(|((instance_id, slot, latency, failed), calls)| CallCount {
+            instance_id,
+            slot,
+            latency,
+            failed,
+            calls,
+        }));
+        Ok(counts)
     }
+}
+
+/// As what a call from a page is counted: instance, stretch of time, class of latency, whether it failed.
+fn kind(it: &CallRecord, from: i64, step_ms: i64) -> (Option<Uuid>, usize, usize, bool) {
+    let slot = usize::try_from((it.started_at - from) / step_ms).unwrap_or_default();
+    let latency = LATENCY_MS.iter().position(|&edge| it.ms < f64::from(edge)).unwrap_or(LATENCY_MS.len());
+    (it.instance_id, slot, latency, matches!(it.outcome, CallEnd::Failed | CallEnd::ToolError))
 }
 
 fn read(row: &Row) -> Result<CallCount> {

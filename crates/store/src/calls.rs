@@ -1,9 +1,11 @@
-//! The table `calls`: one row per call, written off the hot path. How it is read: `activity.rs`.
+//! The table `calls`: one row per call, written off the hot path; of a rush, see `call_pages.rs`. How calls are looked
+//! for and counted: `activity.rs`.
 //!
 //! [`CallLog::record`] only puts the row into a queue. One task writes the queue in batches, each in a transaction
 //! of its own. The queue has no hard limit, because a call must neither wait for the log nor go unlogged; a row
 //! is a few hundred bytes, and a queue of more than 100 000 rows is reported as a warning.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use toolgrove_core::{CallEnd, CallRecord, Timeline, task};
 use uuid::Uuid;
 
+use crate::call_pages::{self, Page, Pages, RUSH, without_nul};
 use crate::cell::{Row, Value};
 use crate::db::{Db, Sql};
 use crate::error::{Result, StoreError};
@@ -19,12 +22,12 @@ use crate::{CallFilter, Store, now};
 
 /// While there are rows, they are looked after this often.
 const STEP: Duration = Duration::from_millis(5);
-/// They are written in statements of so many rows, each of which is prepared once. A call that shares its core with the
-/// database waits for a statement: few calls should, and none for long.
-const PIECES: [usize; 4] = [256, 32, 8, 1];
-/// So many rows at most are written in a transaction.
+/// They are written in statements of so many rows, each of which is prepared once.
+const PIECES: [usize; 4] = [128, 32, 8, 1];
+/// So many rows at most are written in a transaction. A call that shares its core with the database waits for it: few
+/// calls should, and none for long.
 const BATCH: usize = 512;
-/// What does not fill the longest statement waits this long for more.
+/// What is not a rush waits this long for more.
 const WAIT: Duration = Duration::from_millis(100);
 /// A queue this long means that the database cannot keep up.
 const LONG_QUEUE: usize = 100_000;
@@ -124,14 +127,18 @@ async fn write_all(
                 waiting -= 1;
                 rows.push(row);
             }
+            let pages = call_pages::take(&mut rows);
+            for page in &pages {
+                write(db, Batch::Page(page)).await;
+            }
             let is_time = order.is_some() || since.elapsed() >= WAIT;
-            let ripe = if is_time { rows.len() } else { rows.len() - rows.len() % PIECES[0] };
-            if ripe == 0 {
+            if rows.len() >= RUSH || is_time && !rows.is_empty() {
+                write(db, Batch::Rows(&rows)).await;
+                rows.clear();
+                since = Instant::now();
+            } else if pages.is_empty() {
                 break;
             }
-            write_batch(db, &rows[..ripe]).await;
-            rows.drain(..ripe);
-            since = Instant::now();
         }
         match order {
             Some(Order::Flush(done)) => drop(done.send(())),
@@ -141,19 +148,34 @@ async fn write_all(
     }
 }
 
-async fn write_batch(db: &Db, rows: &[CallRecord]) {
+/// What is written at once.
+#[derive(Clone, Copy)]
+enum Batch<'a> {
+    Page(&'a Page),
+    Rows(&'a [CallRecord]),
+}
+
+async fn write(db: &Db, batch: Batch<'_>) {
+    let calls = match batch {
+        Batch::Page(page) => page.len(),
+        Batch::Rows(rows) => rows.len(),
+    };
     let mut pauses = RETRIES.into_iter();
-    while let Err(error) = insert(db, rows).await {
+    while let Err(error) = insert(db, batch).await {
         let Some(pause) = pauses.next() else {
-            tracing::error!(rows = rows.len(), error = ?error, "calls could not be logged and are lost");
+            tracing::error!(calls, error = ?error, "calls could not be logged and are lost");
             return;
         };
-        tracing::debug!(rows = rows.len(), error = ?error, "calls could not be logged, trying again");
+        tracing::debug!(calls, error = ?error, "calls could not be logged, trying again");
         sleep(Duration::from_millis(pause)).await;
     }
 }
 
-async fn insert(db: &Db, mut rows: &[CallRecord]) -> Result<()> {
+async fn insert(db: &Db, batch: Batch<'_>) -> Result<()> {
+    let mut rows = match batch {
+        Batch::Page(page) => return page.insert().run(db).await.map(drop),
+        Batch::Rows(rows) => rows,
+    };
     if PIECES.contains(&rows.len()) {
         piece(rows).run(db).await?;
         return Ok(());
@@ -217,10 +239,7 @@ impl Last {
         if let Some(last) = self.0.as_ref().filter(|it| ***it == *text) {
             return last.clone().into();
         }
-        // Callers choose these texts, and PostgreSQL refuses a text with a NUL: one such row would take its batch
-        // along.
-        let text: Arc<str> =
-            if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() };
+        let text: Arc<str> = without_nul(text).into();
         self.0 = Some(text.clone());
         text.into()
     }
@@ -235,13 +254,33 @@ impl Store {
     /// A person's calls, newest first.
     pub async fn calls(&self, person_id: Uuid, filter: &CallFilter) -> Result<Vec<CallRecord>> {
         let sql = Sql::new("SELECT * FROM calls WHERE person_id = $1").bind(person_id);
-        let sql = filter.narrow(sql);
-        sql.then("ORDER BY id DESC LIMIT", i64::from(filter.limit)).all(&self.db, read).await
+        let sql = filter.narrow(sql).then("ORDER BY id DESC LIMIT", i64::from(filter.limit));
+        let mut calls = sql.all(&self.db, read).await?;
+        let (limit, mut pages) = (filter.limit as usize, filter.pages(&self.db, person_id));
+        while let Some(page) = pages.next().await? {
+            if calls.len() == limit && calls.last().is_none_or(|it| it.id > page.last()) {
+                break;
+            }
+            calls.extend(page.read()?.into_iter().filter(|it| filter.takes(it)));
+            calls.sort_unstable_by_key(|it| Reverse(it.id));
+            calls.truncate(limit);
+        }
+        Ok(calls)
     }
 
     pub async fn call(&self, person_id: Uuid, id: Uuid) -> Result<Option<CallRecord>> {
         let sql = Sql::new("SELECT * FROM calls WHERE id = $1 AND person_id = $2");
-        sql.bind(id).bind(person_id).first(&self.db, read).await
+        if let Some(call) = sql.bind(id).bind(person_id).first(&self.db, read).await? {
+            return Ok(Some(call));
+        }
+        let after = Uuid::from_u128(id.as_u128().saturating_add(1));
+        let mut pages = Pages::new(&self.db, person_id, Some(id), Some(after));
+        while let Some(page) = pages.next().await? {
+            if let Some(call) = page.read()?.into_iter().find(|it| it.id == id) {
+                return Ok(Some(call));
+            }
+        }
+        Ok(None)
     }
 
     /// The calls that one call has made, and those that they have made, in their order.

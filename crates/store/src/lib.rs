@@ -9,6 +9,7 @@ mod auth_configs;
 mod buds;
 mod builtins;
 mod bundles;
+mod call_pages;
 mod calls;
 mod cell;
 mod chats;

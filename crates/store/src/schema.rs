@@ -19,6 +19,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0008_tabs.sql"),
     include_str!("../migrations/0009_buds.sql"),
     include_str!("../migrations/0010_shared.sql"),
+    include_str!("../migrations/0011_call_pages.sql"),
 ];
 
 /// Brings the database to the version after `steps`. A newer one is refused.

@@ -16,6 +16,7 @@ macro_rules! on_both {
 mod activity;
 mod buds;
 mod bundles;
+mod call_pages;
 mod calls;
 mod clients;
 mod crash;

@@ -14,16 +14,16 @@ on_both!(
 );
 
 /// When the calls of these tests begin.
-const START: i64 = 1_700_000_000_000;
+pub(crate) const START: i64 = 1_700_000_000_000;
 
 /// A call that started this many seconds later.
-fn at(person: Uuid, seconds: u32, tool: &str) -> CallRecord {
+pub(crate) fn at(person: Uuid, seconds: u32, tool: &str) -> CallRecord {
     let started_at = START + i64::from(seconds) * 1000;
     let time = Timestamp::from_unix(NoContext, (started_at / 1000) as u64, 0);
     CallRecord { id: Uuid::new_v7(time), started_at, ..record(person, tool) }
 }
 
-async fn keep(store: &Store, rows: &[CallRecord]) {
+pub(crate) async fn keep(store: &Store, rows: &[CallRecord]) {
     let log = CallLog::start(store);
     for row in rows {
         log.record(row.clone());

@@ -42,9 +42,17 @@ pub(crate) fn record(person_id: Uuid, tool: &str) -> CallRecord {
     }
 }
 
-async fn count(store: &Store) -> i64 {
-    let sql = Sql::new("SELECT count(*) AS n FROM calls");
-    sql.first(&store.db, |row| row.int("n")).await.unwrap().unwrap()
+/// How many calls are stored, in rows and in pages.
+async fn count(store: &Store) -> usize {
+    let [rows, pages] = rows_and_pages(store).await;
+    rows + pages
+}
+
+pub(crate) async fn rows_and_pages(store: &Store) -> [usize; 2] {
+    let rows = Sql::new("SELECT count(*) AS n FROM calls").first(&store.db, |row| row.int("n"));
+    let pages = Sql::new("SELECT calls FROM call_pages").all(&store.db, |row| row.int("calls"));
+    let (rows, pages) = (rows.await.unwrap().unwrap(), pages.await.unwrap());
+    [rows as usize, pages.into_iter().sum::<i64>() as usize]
 }
 
 async fn ten_thousand_rows_are_stored_when_the_log_is_closed(place: Place) {

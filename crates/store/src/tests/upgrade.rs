@@ -31,6 +31,7 @@ const ROWS: &[&str] = &[
     include_str!("rows/0008.sql"),
     include_str!("rows/0009.sql"),
     include_str!("rows/0010.sql"),
+    include_str!("rows/0011.sql"),
 ];
 
 async fn every_earlier_version_keeps_its_rows(place: Place) {
