@@ -53,7 +53,6 @@ pub async fn metrics(
     Extension(caller): Extension<Arc<Caller>>,
 ) -> Answer<String> {
     caller.require_admin()?;
-    app.metrics.run_upkeep();
     Ok(app.metrics.render())
 }
 

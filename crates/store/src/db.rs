@@ -45,7 +45,9 @@ impl Db {
         // A database in memory has one connection and is gone with it.
         let options = pool.options().clone();
         (options.get_max_connections() > 1).then(|| {
-            Self::Sqlite(options.max_connections(1).connect_lazy_with((*pool.connect_options()).clone()))
+            // Whoever only adds needs little of the file at hand, in KiB.
+            let connect = (*pool.connect_options()).clone().pragma("cache_size", "-512");
+            Self::Sqlite(options.max_connections(1).connect_lazy_with(connect))
         })
     }
 

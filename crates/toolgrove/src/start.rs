@@ -5,11 +5,13 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::json;
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 use toolgrove_bundle::places::Home;
 use toolgrove_core::call::{Caller, Role};
 use toolgrove_core::config::Mode;
@@ -35,6 +37,8 @@ use crate::paths::Paths;
 pub(crate) const SHEPHERD: &str = "shepherd";
 /// From a call answered out of memory to one that waited for the slowest server, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+/// How often durations are added up.
+const ADD_UP: Duration = Duration::from_secs(1);
 
 /// A hub that owns its folder.
 pub(crate) struct Started {
@@ -135,6 +139,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         store,
         config,
     });
+    task::spawn("metrics", add_up(Arc::downgrade(&app)));
     app.load().await?;
     app.start_tabs().await?;
     live::start(&app);
@@ -172,6 +177,15 @@ pub(crate) fn local_key(paths: &Paths) -> Result<Secret, Failure> {
             Ok(Secret::new(key))
         }
         Err(error) => Err(failed(error)),
+    }
+}
+
+/// Adds up how long calls took, as long as the hub runs: until then each duration is kept, and nobody may ever ask.
+async fn add_up(app: Weak<App>) {
+    while let Some(app) = app.upgrade() {
+        app.metrics.run_upkeep();
+        drop(app);
+        sleep(ADD_UP).await;
     }
 }
 

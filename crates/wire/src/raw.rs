@@ -324,6 +324,11 @@ impl<'a> Member<'a> {
     pub fn value(&self) -> Raw {
         self.object.cut(self.value_start, self.value_end)
     }
+
+    /// The value as it was sent.
+    pub fn spelling(&self) -> &'a [u8] {
+        &self.object.0[self.value_start..self.value_end]
+    }
 }
 
 pub struct Members<'a> {

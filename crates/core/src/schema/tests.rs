@@ -53,6 +53,68 @@ fn a_long_text_is_read_where_the_schema_wants_to_know_what_it_says() {
 }
 
 #[test]
+fn a_plain_schema_says_the_same_of_arguments_as_they_were_sent() {
+    let kinds = ["string", "number", "integer", "boolean", "null", "object", "array"];
+    let values = ["\"\"", "0", "-7", "1.5", "1.0", "1e2", "true", "false", "null", "{}", "[]", "\"\\ud800\""];
+    for of in kinds.map(|kind| json!({"type": kind, "description": "x"})).iter().chain([&json!({})]) {
+        for (required, closed) in [(false, false), (true, false), (false, true), (true, true)] {
+            let mut schema = json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object", "title": "t", "properties": {"a": of, "b": {}},
+            });
+            if required {
+                schema["required"] = json!(["a"]);
+            }
+            if closed {
+                schema["additionalProperties"] = json!(false);
+            }
+            let validator = Validator::compile(&schema).unwrap();
+            let plain = validator.plain.as_ref().unwrap();
+            for value in values {
+                for args in [
+                    format!("{{\"a\":{value}}}"),
+                    format!("{{ \"b\" : [1, {value}], \"\\u0061\" : {value} }}"),
+                    format!("{{\"b\":{value}}}"),
+                    format!("{{\"c\":{value},\"a\":\"x\"}}"),
+                    value.to_owned(),
+                ] {
+                    let raw = Raw::parse(args.clone()).unwrap();
+                    let verdict = validator.check(&raw.to_value());
+                    assert_eq!(validator.check_raw(&raw), verdict, "{args} against {schema}");
+                    let is_sure = verdict.is_ok() && !["1.0", "1e2"].contains(&value);
+                    assert!(plain.surely_takes(&raw) || !is_sure, "{args} against {schema}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_schema_that_says_more_is_not_plain() {
+    let plain = |schema: Value| Plain::of(&schema).is_some();
+    assert!(plain(json!({"type": "object"})));
+    assert!(plain(property(json!({"type": "string", "default": 7}))));
+    let x = |schema: Value| plain(property(schema));
+    assert!(!x(json!({"type": ["string", "null"]})) && !x(json!({"enum": [1]})) && !x(json!({"minimum": 1})));
+    assert!(!x(json!(true)) && !x(json!({"$ref": "#"})) && !x(json!({"type": "object", "properties": {}})));
+    let with = |key: &str, value: Value| {
+        let mut schema = property(json!({}));
+        schema[key] = value;
+        plain(schema)
+    };
+    assert!(
+        with("required", json!(["x"])) && with("$schema", json!("http://json-schema.org/draft-07/schema#"))
+    );
+    assert!(
+        !with("required", json!(["y"])) && !with("$schema", json!("http://json-schema.org/draft-04/schema#"))
+    );
+    assert!(!with("additionalProperties", json!({"type": "string"})) && !with("minProperties", json!(1)));
+    assert!(!with("type", json!("string")) && !plain(json!({"properties": {}})) && !plain(json!(true)));
+    let many: serde_json::Map<_, _> = (0..65).map(|n| (n.to_string(), json!({}))).collect();
+    assert!(!with("properties", many.into()));
+}
+
+#[test]
 fn problems_of_one_value_are_readable() {
     let x = |value: Value| json!({"x": value});
     check(property(json!({"enum": ["c", 1]})), x(json!("k")), r#"/x must be one of "c", 1"#);

@@ -205,6 +205,9 @@ fn check_params(
     let name = params.and_then(|it| it.get_text("name")).unwrap_or_default();
     let Ok(route) = app.hub.catalog(&client.caller).tool(&client.view, &name) else { return Ok(()) };
     let annotations = route.tool.annotations();
+    if annotations.is_empty() {
+        return Ok(());
+    }
     let arguments = params.and_then(|it| it.get("arguments")).unwrap_or_else(Raw::empty_object);
     for annotation in annotations {
         let header_name = format!("mcp-param-{}", annotation.name.to_ascii_lowercase());
