@@ -1,4 +1,4 @@
-//! What is kept of a call once it has ended: one row, whatever the end was.
+//! What is kept of a call once it has ended: one record, whatever the end was.
 
 use std::borrow::Cow;
 use std::sync::Arc;

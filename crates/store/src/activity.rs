@@ -100,21 +100,25 @@ impl CallFilter {
         Pages::new(db, person_id, self.since.map(first_id_at), before)
     }
 
-    /// What [`narrow`](Self::narrow) asks of a row, asked of a call from a page.
-    pub(crate) fn takes(&self, it: &CallRecord) -> bool {
-        self.before.is_none_or(|before| it.id < before)
-            && self.since.is_none_or(|since| it.id >= first_id_at(since))
-            && self.until.is_none_or(|until| it.id < first_id_at(until))
-            && self.tool.as_ref().is_none_or(|tool| is_called(&it.tool, tool))
+    /// With [`takes_call`](Self::takes_call) what [`narrow`](Self::narrow) asks of a row, asked of a call from a page.
+    pub(crate) fn takes_kind(&self, it: &CallRecord) -> bool {
+        self.tool.as_ref().is_none_or(|tool| is_called(&it.tool, tool))
             && (self.outcomes.is_empty() || self.outcomes.contains(&it.outcome))
             && self.instance_id.is_none_or(|id| it.instance_id == Some(id))
             && self.door.as_ref().is_none_or(|door| it.door == *door)
             && self.token_id.is_none_or(|id| it.token_id == Some(id))
-            && self.min_ms.is_none_or(|ms| it.ms >= ms)
+    }
+
+    pub(crate) fn takes_call(&self, id: Uuid, ms: f64) -> bool {
+        self.before.is_none_or(|before| id < before)
+            && self.since.is_none_or(|since| id >= first_id_at(since))
+            && self.until.is_none_or(|until| id < first_id_at(until))
+            && self.min_ms.is_none_or(|least| ms >= least)
     }
 }
 
-/// Whether a tool has this name, in which `*` stands for anything.
+/// Whether a tool has this name, in which `*` stands for anything and capitals are like small letters: all of them here
+/// and in PostgreSQL, in SQLite those of ASCII.
 fn is_called(tool: &str, glob: &str) -> bool {
     if !glob.contains('*') {
         return tool == glob;
@@ -177,9 +181,12 @@ impl Store {
             (SELECT door FROM calls WHERE person_id = $1 ORDER BY id DESC LIMIT 500) AS newest";
         let doors = Sql::new(sql).bind(person_id).all(&self.db, |row| row.text("door")).await?;
         let mut doors: HashSet<String> = doors.into_iter().collect();
-        // A page holds a few hundred.
-        if let Some(page) = Pages::new(&self.db, person_id, None, None).next().await? {
-            doors.extend(page.read()?.into_iter().map(|it| it.door.into_owned()));
+        let (mut pages, mut seen) = (Pages::new(&self.db, person_id, None, None), 0);
+        while seen < 500
+            && let Some(page) = pages.next().await?
+        {
+            seen += page.len();
+            doors.extend(page.doors()?);
         }
         Ok(doors)
     }
@@ -209,8 +216,7 @@ impl Store {
 
         let (mut paged, mut pages) = (HashMap::new(), filter.pages(&self.db, person_id));
         while let Some(page) = pages.next().await? {
-            let calls = page.read()?.into_iter();
-            for it in calls.filter(|it| it.started_at >= from && filter.takes(it)) {
+            for it in page.select(filter)?.into_iter().filter(|it| it.started_at >= from) {
                 *paged.entry(kind(&it, from, step_ms)).or_insert(0) += 1;
             }
         }

@@ -1,18 +1,19 @@
 //! The table `call_pages`: the calls of a rush.
 //!
 //! A row in `calls` stands in four trees: under load, writing it takes SQLite a fifth of what its call takes the hub. So
-//! when a great many calls wait to be written, they are written in pages: the calls of one person, in one text. Two
-//! kinds of calls are looked for in other ways than by person and time, and have a row of their own even then: what
-//! another call has made, and the last call of each instance.
+//! when a great many calls wait to be written, they are written in pages: the calls of one person, in one text. Some
+//! have a row of their own even then: what is looked for in other ways than by person and time, which is what another
+//! call has made, and the last call of each instance; calls with long names; and those of a person with few of them.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
-use std::mem;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use toolgrove_core::{CallEnd, CallRecord, Timeline};
 use uuid::Uuid;
 
+use crate::CallFilter;
 use crate::cell::Row;
 use crate::db::{Db, Sql};
 use crate::error::{Result, StoreError};
@@ -22,8 +23,10 @@ use crate::now;
 pub(crate) const RUSH: usize = 256;
 /// So many calls of one person are worth a page.
 const WORTH: usize = 16;
+/// So long are the texts of a call in a page at most, in bytes: callers choose them, and a page is read as a whole.
+const LONGEST: usize = 512;
 /// So many pages are read at a time.
-const READ: i64 = 8;
+const READ: i64 = if cfg!(test) { 2 } else { 8 };
 
 /// What a page says: short, because what is long in it stands there once.
 #[derive(Serialize, Deserialize)]
@@ -64,7 +67,7 @@ struct Line<'a>(
     u64,
     Option<u64>,
     Option<u64>,
-    Option<Cow<'a, Timeline>>,
+    Option<Cow<'a, RawValue>>,
 );
 
 impl<'a> Kind<'a> {
@@ -92,7 +95,7 @@ impl<'a> Line<'a> {
         let (checked, linked, whole) = if is_short {
             (times.checked, times.linked, None)
         } else {
-            (None, None, Some(Cow::Borrowed(times)))
+            (None, None, to_raw_value(times).ok().map(Cow::Owned))
         };
         Self(it.id, kind, it.started_at.saturating_sub(start), it.ms, it.bytes, checked, linked, whole)
     }
@@ -119,29 +122,42 @@ impl<'a> Body<'a> {
         Self { start, kinds: kinds.into_iter().map(|it| it.0).collect(), calls }
     }
 
-    fn record(&self, line: Line, person_id: Uuid) -> Option<CallRecord> {
-        let Line(id, kind, started, ms, bytes, checked, linked, timeline) = line;
-        let kind = self.kinds.get(kind)?;
+    /// The call that a line tells of, beside one of its kind.
+    fn record(&self, line: &Line, kind: &CallRecord) -> CallRecord {
+        let Line(id, _, started, ms, bytes, checked, linked, timeline) = line;
+        // Times are for looking at: a call without them is still a call.
+        let timeline = match timeline {
+            Some(whole) => serde_json::from_str(whole.get()).unwrap_or_default(),
+            None => Timeline { checked: *checked, linked: *linked, ..Timeline::default() },
+        };
+        let started_at = self.start.saturating_add(*started);
+        CallRecord { id: *id, started_at, ms: *ms, bytes: *bytes, timeline, ..kind.clone() }
+    }
+}
+
+impl Kind<'_> {
+    /// A call of this kind, of which nothing else is known.
+    fn example(&self, person_id: Uuid) -> CallRecord {
         let text = |it: &Cow<str>| Cow::Owned(it.to_string());
-        Some(CallRecord {
-            id,
+        CallRecord {
+            id: Uuid::nil(),
             parent_id: None,
             person_id,
-            token_id: kind.token,
-            chat_id: kind.chat.as_deref().map(Into::into),
-            door: text(&kind.door),
-            method: text(&kind.method),
-            instance_id: kind.instance,
-            tool: kind.tool.to_string(),
-            depth: kind.depth,
-            started_at: self.start.saturating_add(started),
-            ms,
-            outcome: kind.outcome,
-            error_code: kind.error.as_ref().map(Cow::to_string),
-            bytes,
-            client: kind.client.as_deref().map(Into::into),
-            timeline: timeline.map_or(Timeline { checked, linked, ..Timeline::default() }, Cow::into_owned),
-        })
+            token_id: self.token,
+            chat_id: self.chat.as_deref().map(Into::into),
+            door: text(&self.door),
+            method: text(&self.method),
+            instance_id: self.instance,
+            tool: self.tool.to_string(),
+            depth: self.depth,
+            started_at: 0,
+            ms: 0.0,
+            outcome: self.outcome,
+            error_code: self.error.as_ref().map(Cow::to_string),
+            bytes: 0,
+            client: self.client.as_deref().map(Into::into),
+            timeline: Timeline::default(),
+        }
     }
 }
 
@@ -163,9 +179,13 @@ pub(crate) fn take(calls: &mut Vec<CallRecord>) -> Vec<Page> {
         }
     }
     let mut people: HashMap<Uuid, Vec<CallRecord>> = HashMap::new();
-    for call in calls.extract_if(.., |it| {
-        it.parent_id.is_none() && it.instance_id.is_none_or(|instance| last[&instance] != it.id)
-    }) {
+    let goes = |it: &mut CallRecord| {
+        let texts = [Some(&*it.tool), it.chat_id.as_deref(), it.client.as_deref()];
+        it.parent_id.is_none()
+            && it.instance_id.is_none_or(|instance| last[&instance] != it.id)
+            && texts.into_iter().flatten().map(str::len).sum::<usize>() <= LONGEST
+    };
+    for call in calls.extract_if(.., goes) {
         people.entry(call.person_id).or_default().push(call);
     }
     let mut pages = Vec::new();
@@ -216,13 +236,42 @@ impl Page {
         self.last
     }
 
-    pub(crate) fn read(&self) -> Result<Vec<CallRecord>> {
-        let unreadable = |problem| StoreError::Unreadable { what: "page of calls", problem };
-        let mut body: Body = serde_json::from_str(&self.body).map_err(|it| unreadable(it.to_string()))?;
-        let lines = mem::take(&mut body.calls).into_iter();
-        let calls = lines.map(|it| body.record(it, self.person_id)).collect::<Option<_>>();
-        calls.ok_or_else(|| unreadable("a call is of no kind".into()))
+    /// Its calls that are wanted.
+    pub(crate) fn select(&self, filter: &CallFilter) -> Result<Vec<CallRecord>> {
+        self.read(|kind| filter.takes_kind(kind), |id, ms| filter.takes_call(id, ms))
     }
+
+    pub(crate) fn find(&self, wanted: Uuid) -> Result<Option<CallRecord>> {
+        Ok(self.read(|_| true, |id, _| id == wanted)?.pop())
+    }
+
+    /// Through which doors its calls came.
+    pub(crate) fn doors(&self) -> Result<impl Iterator<Item = String> + use<>> {
+        let doors: Vec<String> = self.body()?.kinds.into_iter().map(|it| it.door.into_owned()).collect();
+        Ok(doors.into_iter())
+    }
+
+    /// Its calls of some kinds, of which some are wanted by their id and how long they took.
+    fn read(
+        &self,
+        takes_kind: impl Fn(&CallRecord) -> bool,
+        takes_call: impl Fn(Uuid, f64) -> bool,
+    ) -> Result<Vec<CallRecord>> {
+        let body = self.body()?;
+        let kinds: Vec<CallRecord> = body.kinds.iter().map(|it| it.example(self.person_id)).collect();
+        let wanted: Vec<bool> = kinds.iter().map(takes_kind).collect();
+        let is_wanted = |it: &&Line| wanted.get(it.1).is_none_or(|it| *it) && takes_call(it.0, it.3);
+        let calls = body.calls.iter().filter(is_wanted).map(|it| Some(body.record(it, kinds.get(it.1)?)));
+        calls.collect::<Option<_>>().ok_or_else(|| unreadable("a call is of no kind"))
+    }
+
+    fn body(&self) -> Result<Body<'_>> {
+        serde_json::from_str(&self.body).map_err(|it| unreadable(&it.to_string()))
+    }
+}
+
+fn unreadable(problem: &str) -> StoreError {
+    StoreError::Unreadable { what: "page of calls", problem: problem.into() }
 }
 
 /// A person's pages, newest first.

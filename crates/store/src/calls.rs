@@ -2,15 +2,17 @@
 //! for and counted: `activity.rs`.
 //!
 //! [`CallLog::record`] only puts the row into a queue. One task writes the queue in batches, each in a transaction
-//! of its own. The queue has no hard limit, because a call must neither wait for the log nor go unlogged; a row
-//! is a few hundred bytes, and a queue of more than 100 000 rows is reported as a warning.
+//! of its own: after a while, or at once when there are many. The queue has no hard limit, because a call must neither
+//! wait for the log nor go unlogged; a row is a few hundred bytes, and a queue of more than 100 000 rows is reported as
+//! a warning.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep, sleep_until};
 use toolgrove_core::{CallEnd, CallRecord, Timeline, task};
 use uuid::Uuid;
 
@@ -20,8 +22,6 @@ use crate::db::{Db, Sql};
 use crate::error::{Result, StoreError};
 use crate::{CallFilter, Store, now};
 
-/// While there are rows, they are looked after this often.
-const STEP: Duration = Duration::from_millis(5);
 /// They are written in statements of so many rows, each of which is prepared once.
 const PIECES: [usize; 4] = [128, 32, 8, 1];
 /// So many rows at most are written in a transaction. A call that shares its core with the database waits for it: few
@@ -37,7 +37,7 @@ const RETRIES: [u64; 5] = [50, 100, 200, 400, 800];
 /// The queue of finished calls. Clones share it.
 #[derive(Debug, Clone)]
 pub struct CallLog {
-    rows: mpsc::UnboundedSender<CallRecord>,
+    queue: Arc<Queue>,
     orders: mpsc::UnboundedSender<Order>,
     /// Its sender lives as long as the writer.
     pub(crate) writer: watch::Receiver<()>,
@@ -49,27 +49,71 @@ enum Order {
     Close,
 }
 
+#[derive(Debug, Default)]
+struct Queue {
+    gathered: Mutex<Gathered>,
+    /// Rung for the first row, and when they are many.
+    bell: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Gathered {
+    rows: Vec<CallRecord>,
+    is_closed: bool,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, row: CallRecord) {
+        let mut gathered = self.lock();
+        if gathered.is_closed {
+            drop(gathered);
+            tracing::error!(call = %row.id, tool = row.tool, "a call ended after its log was closed");
+            return;
+        }
+        gathered.rows.push(row);
+        let many = gathered.rows.len();
+        drop(gathered);
+        if many == 1 || many == RUSH {
+            self.bell.notify_one();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.lock().rows.len()
+    }
+
+    fn take(&self) -> Vec<CallRecord> {
+        mem::take(&mut self.lock().rows)
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+    }
+}
+
 impl CallLog {
     /// Starts the task that writes. Close the log before the store.
     pub fn start(store: &Store) -> Self {
-        let ((rows, queue), (orders, ordered)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        let (queue, (orders, ordered)) = (Arc::<Queue>::default(), mpsc::unbounded_channel());
         let (alive, writer) = watch::channel(());
-        let (db, own) = (store.db.clone(), store.db.apart());
+        let (db, own, rows) = (store.db.clone(), store.db.apart(), queue.clone());
         task::spawn("call log", async move {
-            write_all(own.as_ref().unwrap_or(&db), queue, ordered).await;
+            write_all(own.as_ref().unwrap_or(&db), &rows, ordered).await;
             if let Some(own) = own {
                 own.close().await;
             }
             drop(alive);
         });
-        Self { rows, orders, writer }
+        Self { queue, orders, writer }
     }
 
     /// Queues a row. Never waits and never fails.
     pub fn record(&self, record: CallRecord) {
-        if let Err(mpsc::error::SendError(record)) = self.rows.send(record) {
-            tracing::error!(call = %record.id, tool = record.tool, "a call ended after its log was closed");
-        }
+        self.queue.put(record);
     }
 
     /// Returns once every row recorded so far is stored.
@@ -88,45 +132,37 @@ impl CallLog {
     }
 }
 
-async fn write_all(
-    db: &Db,
-    mut queue: mpsc::UnboundedReceiver<CallRecord>,
-    mut orders: mpsc::UnboundedReceiver<Order>,
-) {
+async fn write_all(db: &Db, queue: &Queue, mut orders: mpsc::UnboundedReceiver<Order>) {
     let (mut rows, mut warned, mut since) = (Vec::new(), false, Instant::now());
     loop {
-        let mut order = None;
-        if rows.is_empty() {
+        let order = loop {
+            let waiting = queue.len();
+            if waiting >= RUSH {
+                break None;
+            }
+            let is_idle = waiting == 0 && rows.is_empty();
             tokio::select! {
                 biased;
-                it = orders.recv() => order = Some(it),
-                _ = queue.recv_many(&mut rows, BATCH) => since = Instant::now(),
+                // A log that everybody has let go of is closed.
+                it = orders.recv() => break Some(it.unwrap_or(Order::Close)),
+                () = sleep_until(since + WAIT), if !is_idle => break None,
+                () = queue.bell.notified() => if is_idle {
+                    since = Instant::now();
+                }
             }
-        }
-        if order.is_none() {
-            // Meanwhile rows gather, and none of them wakes anybody.
-            order = timeout(STEP, orders.recv()).await.ok();
-        }
-        // A log that everybody has let go of is closed.
-        let order = order.map(|it| it.unwrap_or(Order::Close));
+        };
         if let Some(Order::Close) = order {
             // What was queued before the door shut still comes out.
             queue.close();
         }
-        if queue.len() > LONG_QUEUE && !warned {
-            tracing::warn!(rows = queue.len(), "the call log cannot keep up with the calls");
-        }
-        warned = queue.len() > LONG_QUEUE;
         // What comes while this is written waits for its own turn, so that a flush has an end.
-        let mut waiting = queue.len();
+        let mut waiting = queue.take().into_iter();
+        if waiting.len() > LONG_QUEUE && !warned {
+            tracing::warn!(rows = waiting.len(), "the call log cannot keep up with the calls");
+        }
+        warned = waiting.len() > LONG_QUEUE;
         loop {
-            while rows.len() < BATCH
-                && waiting > 0
-                && let Ok(row) = queue.try_recv()
-            {
-                waiting -= 1;
-                rows.push(row);
-            }
+            rows.extend(waiting.by_ref().take(BATCH - rows.len()));
             let pages = call_pages::take(&mut rows);
             for page in &pages {
                 write(db, Batch::Page(page)).await;
@@ -261,7 +297,7 @@ impl Store {
             if calls.len() == limit && calls.last().is_none_or(|it| it.id > page.last()) {
                 break;
             }
-            calls.extend(page.read()?.into_iter().filter(|it| filter.takes(it)));
+            calls.extend(page.select(filter)?);
             calls.sort_unstable_by_key(|it| Reverse(it.id));
             calls.truncate(limit);
         }
@@ -276,7 +312,7 @@ impl Store {
         let after = Uuid::from_u128(id.as_u128().saturating_add(1));
         let mut pages = Pages::new(&self.db, person_id, Some(id), Some(after));
         while let Some(page) = pages.next().await? {
-            if let Some(call) = page.read()?.into_iter().find(|it| it.id == id) {
+            if let Some(call) = page.find(id)? {
                 return Ok(Some(call));
             }
         }

@@ -308,8 +308,13 @@ impl<'a> Member<'a> {
     /// Whether this is its key, however it is spelt.
     pub fn is(&self, key: &str) -> bool {
         let spelt = self.spelt();
-        // Escapes only ever make it longer.
-        spelt == key.as_bytes() || (spelt.len() > key.len() && spelt.contains(&b'\\') && self.key() == key)
+        if spelt == key.as_bytes() {
+            // A backslash is never spelt as itself.
+            return !key.contains('\\');
+        }
+        // Escapes make it longer, up to six times.
+        let may_be = spelt.len() > key.len() && spelt.len() <= key.len() * 6;
+        may_be && spelt.contains(&b'\\') && self.key() == key
     }
 
     /// Writes it as it was sent.

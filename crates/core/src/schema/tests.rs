@@ -90,6 +90,13 @@ fn a_plain_schema_says_the_same_of_arguments_as_they_were_sent() {
 }
 
 #[test]
+fn a_backslash_in_a_name_is_no_escape() {
+    let schema = json!({"type": "object", "properties": {"a\\tb": {}}, "required": ["a\\tb"]});
+    check(schema.clone(), json!({"a\\tb": 1}), "fine");
+    check(schema, json!({"a\tb": 1}), "/a\\tb is required");
+}
+
+#[test]
 fn a_schema_that_says_more_is_not_plain() {
     let plain = |schema: Value| Plain::of(&schema).is_some();
     assert!(plain(json!({"type": "object"})));

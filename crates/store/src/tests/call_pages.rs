@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use toolgrove_core::timeline::TabOfCall;
+use toolgrove_core::timeline::{TabOfCall, Tick, Tokens};
 use toolgrove_core::{CallEnd, CallRecord};
 use uuid::Uuid;
 
@@ -39,6 +39,15 @@ fn rush(pair: &Pair, instances: &[Uuid]) -> Vec<CallRecord> {
         call.depth = u8::from(n % 17 == 0);
         call.parent_id = calls.get(k / 2).filter(|_| n % 17 == 0).map(|it| it.id);
         call.timeline.checked = (n % 5 == 0).then_some(20);
+        call.timeline.linked = (n % 4 == 0).then_some(40);
+        call.timeline.queued = (n % 50 == 0).then_some(5);
+        call.timeline.tokens = (n % 70 == 0).then_some(Tokens { input: 11, output: 7 });
+        if n % 60 == 0 {
+            call.timeline.ticks.push(Tick { at: 50, progress: Some(0.5), total: None });
+        }
+        if n % 97 == 0 {
+            call.tool = "long".repeat(200);
+        }
         call.timeline.tab = (n % 500 == 0).then(|| TabOfCall { id: 7, domain: "example.com".into() });
         if n % 19 == 0 {
             call.person_id = pair.stranger;
@@ -104,6 +113,7 @@ async fn answers(store: &Store, pair: &Pair, calls: &[CallRecord], instances: &[
     }
     for call in calls.iter().step_by(9) {
         said.push(format!("{:?}", store.call(pair.owner, call.id).await.unwrap()));
+        said.push(format!("{:?}", store.call(pair.stranger, call.id).await.unwrap().map(|it| it.person_id)));
         said.push(format!("{:?}", store.nested_calls(pair.owner, call.id).await.unwrap()));
     }
     said.push(format!("{:?}", store.last_calls().await.unwrap()));
@@ -145,6 +155,11 @@ async fn a_rush_is_written_in_pages_and_read_like_rows(place: Place) {
     let [single, paged] = rows_and_pages(&store).await;
     assert_eq!(single + paged, 1300);
     assert!(paged > 900, "{paged} calls are in pages");
+    let pages = Sql::new("SELECT person_id FROM call_pages").all(&store.db, |row| row.id("person_id"));
+    let of_owner = pages.await.unwrap().into_iter().filter(|it| *it == pair.owner).count();
+    assert!(of_owner > 2, "more pages than are read at a time: {of_owner}");
+    let long = Sql::new("SELECT body FROM call_pages").all(&store.db, |row| row.text("body"));
+    assert!(long.await.unwrap().iter().all(|it| !it.contains("longlong")), "a long name is in a page");
     let pages = answers(&store, &pair, &calls, &instances).await;
     for (row, page) in rows.iter().zip(&pages) {
         assert_eq!(row, page);
