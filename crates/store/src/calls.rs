@@ -87,7 +87,10 @@ impl Queue {
     }
 
     fn take(&self) -> Vec<CallRecord> {
-        mem::take(&mut self.lock().rows)
+        let mut gathered = self.lock();
+        // After many come many.
+        let room = if gathered.rows.len() < RUSH { 0 } else { BATCH };
+        mem::replace(&mut gathered.rows, Vec::with_capacity(room))
     }
 
     fn close(&self) {
