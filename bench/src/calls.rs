@@ -41,9 +41,8 @@ pub(crate) const SESSIONS: [usize; 5] = [1, 16, 64, 256, 1024];
 
 pub(crate) fn name(era: Era, server: Server, sessions: usize, work: Work) -> String {
     let work = match work {
-        Work::Call { bytes: SMALL } => "0.3 KB".to_owned(),
-        Work::Call { bytes } if bytes >= LARGE => format!("{} MB", bytes >> 20),
-        Work::Call { bytes } => format!("{} KB", bytes >> 10),
+        Work::Call { bytes } => size(bytes),
+        Work::Unmarked { bytes } => format!("{} of an unmarked tool", size(bytes)),
         Work::Progress { steps } => format!("{steps} progress reports"),
         Work::List => "list".into(),
     };
@@ -54,6 +53,14 @@ pub(crate) fn name(era: Era, server: Server, sessions: usize, work: Work) -> Str
         Server::Unix => format!("{} to unix socket", era.name()),
     };
     format!("{way}, {work}, {sessions}")
+}
+
+fn size(bytes: usize) -> String {
+    match bytes {
+        SMALL => "0.3 KB".to_owned(),
+        LARGE.. => format!("{} MB", bytes >> 20),
+        _ => format!("{} KB", bytes >> 10),
+    }
 }
 
 fn cell(era: Era, server: Server, sessions: usize, work: Work) -> Cell {
@@ -70,6 +77,7 @@ pub(crate) fn plan(quick: bool) -> Vec<Cell> {
                 cells.push(cell(era, server, sessions, call(SMALL)));
             }
         }
+        cells.push(cell(era, server, 64, Work::Unmarked { bytes: SMALL }));
         cells.push(cell(era, server, 16, call(MIDDLE)));
         if !quick {
             cells.push(cell(era, server, 16, call(64 * 1024)));

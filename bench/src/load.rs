@@ -10,12 +10,15 @@ use tokio::task::JoinSet;
 
 use crate::client::{Client, Prepared, Target, text};
 use crate::machine;
+use crate::speech::UNMARKED;
 
 /// What every session does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Calls whose text has so many bytes.
     Call { bytes: usize },
+    /// The same, of a tool that does not say that it only reads.
+    Unmarked { bytes: usize },
     /// Calls that report progress so often.
     Progress { steps: u32 },
     /// Lists.
@@ -58,6 +61,10 @@ impl Sessions {
             let client = Client::open(target).await?;
             let prepared = match work {
                 Work::Call { bytes } => client.prepare_call(&target.tool, &text(bytes), 0),
+                Work::Unmarked { bytes } => {
+                    let tool = target.tool.replace("echo", UNMARKED);
+                    client.prepare_call(&tool, &text(bytes), 0)
+                }
                 Work::Progress { steps } => client.prepare_call(&target.tool, "", steps),
                 Work::List => client.prepare_list(),
             };

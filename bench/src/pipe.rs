@@ -65,7 +65,7 @@ impl Pipe {
     /// Requests answered in a second, with so many always under way. Answers may come in any order.
     pub(crate) async fn rate(&mut self, work: Work, under_way: usize, span: Duration) -> Result<f64> {
         let text = match work {
-            Work::Call { bytes } => text(bytes),
+            Work::Call { bytes } | Work::Unmarked { bytes } => text(bytes),
             Work::Progress { .. } | Work::List => String::new(),
         };
         let (mut open, tool) = (VecDeque::new(), self.tool.clone());

@@ -8,6 +8,8 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 pub(crate) const MODERN: &str = "2026-07-28";
+/// The tool that says nothing of what it does: a hub may not send its calls twice.
+pub(crate) const UNMARKED: &str = "echo_unmarked";
 pub(crate) const LEGACY: &str = "2025-11-25";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
@@ -127,9 +129,14 @@ fn in_era(era: Era, mut value: serde_json::Value) -> serde_json::Value {
     value
 }
 
-/// `echo`, then others like it, with the schema and the words a usual tool has.
+/// `echo`, then others like it, with the schema and the words a usual tool has. All say that they only read, but for
+/// [`UNMARKED`].
 fn list(tools: usize) -> Vec<serde_json::Value> {
-    let name = |place: usize| if place == 0 { "echo".to_owned() } else { format!("echo_{place:05}") };
+    let name = |place: usize| match place {
+        0 => "echo".to_owned(),
+        1 => UNMARKED.to_owned(),
+        _ => format!("echo_{place:05}"),
+    };
     (0..tools)
         .map(|place| {
             json!({
@@ -144,7 +151,7 @@ fn list(tools: usize) -> Vec<serde_json::Value> {
                     "required": ["text"],
                     "additionalProperties": false,
                 },
-                "annotations": { "readOnlyHint": true },
+                "annotations": if place == 1 { json!({}) } else { json!({ "readOnlyHint": true }) },
             })
         })
         .collect()

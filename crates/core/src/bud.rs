@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolgrove_wire::modern::KEY_DEPTH;
-use toolgrove_wire::{Edit, Raw};
+use toolgrove_wire::{Draft, Edit, Raw};
 use ts_rs::TS;
 use uuid::Uuid;
 
@@ -26,13 +26,13 @@ pub const DEEPEST: u8 = 3;
 pub const MOST_RUNNING: usize = 8;
 
 /// Parameters that say how deep in buds they are. At depth 0 they are as they were.
-pub(crate) fn with_depth(params: &Raw, depth: u8) -> Raw {
+pub(crate) fn with_depth(params: Draft, depth: u8) -> Draft {
     if depth == 0 {
-        return params.clone();
+        return params;
     }
     let meta = params.get("_meta").unwrap_or_else(Raw::empty_object);
     let meta = Edit::of(&meta).set(KEY_DEPTH, Raw::number(depth.into())).done();
-    Edit::of(params).set("_meta", meta).done()
+    params.set("_meta", meta)
 }
 
 /// Everything that makes a model act as this bud.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use toolgrove_wire::modern::ResultKind;
-use toolgrove_wire::{Abilities, Raw};
+use toolgrove_wire::{Abilities, Draft, Raw};
 use ts_rs::TS;
 use uuid::Uuid;
 
@@ -188,7 +188,7 @@ pub struct Call {
     pub door: Door,
     pub view: View,
     pub method: Method,
-    pub params: Raw,
+    pub params: Draft,
     /// The conversation this call belongs to: a legacy client's session, else the caller.
     pub chat: Arc<str>,
     pub depth: u8,
@@ -225,7 +225,7 @@ pub struct Outcome {
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     pub method: Method,
-    pub params: Raw,
+    pub params: Draft,
     pub chat: Arc<str>,
     pub log_level: Option<&'static str>,
     /// What the client behind this request can be asked. A legacy link is opened with exactly these.

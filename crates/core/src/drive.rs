@@ -63,13 +63,13 @@ async fn go_on<L: Links>(
         if rounds == ROUNDS || started.elapsed() > IN_ALL {
             return ended(outgoing.method, instance, "the server asked too often");
         }
-        let mut edit = Edit::of(&outgoing.params);
+        let mut params = outgoing.params.clone();
         if let Some(requests) = result.get("inputRequests").filter(|it| it.members().next().is_some()) {
             rounds += 1;
             pause = FIRST_PAUSE;
             let asked: Vec<_> = requests.members().map(|it| (it.key().into_owned(), it.value())).collect();
             match answers(instance, events, asked).await {
-                Ok(responses) => edit = edit.set("inputResponses", responses),
+                Ok(responses) => params = params.set("inputResponses", responses),
                 Err(why) => return ended(outgoing.method, instance, &why),
             }
         } else {
@@ -78,9 +78,9 @@ async fn go_on<L: Links>(
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         if let Some(state) = result.get("requestState") {
-            edit = edit.set("requestState", state);
+            params = params.set("requestState", state);
         }
-        let again = Outgoing { params: edit.done(), ..outgoing.clone() };
+        let again = Outgoing { params, ..outgoing.clone() };
         events.next_round();
         result = settled(outgoing.method, instance, links.request(instance, &again, events).await)?;
     }
@@ -140,7 +140,13 @@ async fn follow_task<L: Links>(
     let id = created.get("taskId").filter(Raw::is_string).ok_or_else(|| broken("a task without an id"))?;
     let named = Raw::object("taskId", &id);
     let ask = |method, params: Raw| {
-        let outgoing = Outgoing { method, params, headers: Vec::new(), repeatable: true, ..outgoing.clone() };
+        let outgoing = Outgoing {
+            method,
+            params: params.into(),
+            headers: Vec::new(),
+            repeatable: true,
+            ..outgoing.clone()
+        };
         async move { links.request(instance, &outgoing, &Events::none()).await }
     };
     let mut cancel = CancelOnDrop { links, instance, outgoing, named: named.clone(), done: false };
@@ -207,7 +213,7 @@ impl<L: Links> Drop for CancelOnDrop<'_, L> {
         if !self.done {
             let outgoing = Outgoing {
                 method: Method::CancelTask,
-                params: self.named.clone(),
+                params: self.named.clone().into(),
                 headers: Vec::new(),
                 ..self.outgoing.clone()
             };

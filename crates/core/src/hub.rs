@@ -18,7 +18,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 use toolgrove_wire::envelope::INTERNAL_ERROR;
 use toolgrove_wire::modern::{HEADER_MISMATCH, ResultHead, ResultKind};
-use toolgrove_wire::{Abilities, Edit, Raw};
+use toolgrove_wire::{Abilities, Draft, Raw};
 use uuid::Uuid;
 
 use self::recorder::Recorder;
@@ -140,7 +140,7 @@ impl Running {
 /// Where a checked request goes, in the server's own words.
 struct Target {
     instance: Arc<Instance>,
-    params: Raw,
+    params: Draft,
     repeatable: bool,
     headers: Vec<(String, String)>,
     legacy_task: LegacyTask,
@@ -149,7 +149,7 @@ struct Target {
 
 impl Target {
     /// A request that changes nothing.
-    fn reading(instance: Arc<Instance>, params: Raw) -> Self {
+    fn reading(instance: Arc<Instance>, params: Draft) -> Self {
         Self {
             instance,
             params,
@@ -281,7 +281,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         }
         let outgoing = Outgoing {
             method: call.method,
-            params: bud::with_depth(&trace::step(&params, call.id), depth),
+            params: bud::with_depth(trace::step(params, call.id), depth),
             chat: call.chat.clone(),
             log_level: call.log_level,
             // Whoever waits here waits for tasks too; the client need not know of them.
@@ -325,7 +325,7 @@ impl<L: Links, G: Log> Hub<L, G> {
         &self,
         call: &Call,
         instance: &Instance,
-        params: &Raw,
+        params: &Draft,
         decision: Decision,
         events: &Events,
     ) -> Result<(u8, Option<limits::Running>), Error> {
@@ -438,7 +438,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             record.tool.clone_from(&tool);
         }
         let arguments = given.get("arguments").unwrap_or_else(Raw::empty_object);
-        let params = Edit::of(&call.params).set_text("name", &tool).set("arguments", arguments).done();
+        let params = call.params.clone().set_text("name", &tool).set("arguments", arguments);
         Ok(Some(Call { params, view: View::One { slug: route.instance.slug.clone() }, ..call.clone() }))
     }
 
@@ -500,6 +500,7 @@ impl<L: Links, G: Log> Hub<L, G> {
     /// Completion names a prompt or a resource template in `ref`.
     fn place_completion(&self, call: &Call) -> Result<Target, Error> {
         let reference = call.params.get("ref").ok_or_else(|| Error::RequestMissing(vec!["ref".into()]))?;
+        let reference = Draft::from(reference);
         let catalog = self.catalog(&call.caller);
         let (place, member, name) = match reference.get_text("type").as_deref() {
             Some("ref/prompt") => {
@@ -512,8 +513,8 @@ impl<L: Links, G: Log> Hub<L, G> {
             }
             _ => return Err(Error::Request("`ref.type` must be `ref/prompt` or `ref/resource`".into())),
         };
-        let reference = rename(&reference, member, &name, &place.name);
-        Ok(Target::reading(place.instance, Edit::of(&call.params).set("ref", reference).done()))
+        let reference = rename(&reference, member, &name, &place.name).raw();
+        Ok(Target::reading(place.instance, call.params.clone().set("ref", reference)))
     }
 
     /// Inside the hub a task's id is `<instance>/<the server's own>`.
@@ -526,7 +527,7 @@ impl<L: Links, G: Log> Hub<L, G> {
             return Err(unknown());
         }
         usable(&instance.instance)?;
-        let params = Edit::of(&call.params).set_text("taskId", own).done();
+        let params = call.params.clone().set_text("taskId", own);
         Ok(Target {
             repeatable: call.method == Method::GetTask,
             ..Target::reading(instance.instance.clone(), params)
@@ -552,11 +553,12 @@ fn without_hop_code(error: Error) -> Error {
     }
 }
 
-fn required(object: &Raw, member: &str) -> Result<String, Error> {
+fn required(object: &Draft, member: &str) -> Result<String, Error> {
     object.get_text(member).ok_or_else(|| Error::RequestMissing(vec![member.to_owned()]))
 }
 
 /// Puts the server's own name in the place of ours. Equal names cost nothing.
-fn rename(params: &Raw, member: &str, from: &str, to: &str) -> Raw {
-    if from == to { params.clone() } else { Edit::of(params).set_text(member, to).done() }
+fn rename(params: &Draft, member: &'static str, from: &str, to: &str) -> Draft {
+    let params = params.clone();
+    if from == to { params } else { params.set_text(member, to) }
 }

@@ -2,22 +2,22 @@
 //!
 //! `traceparent` keeps its trace and gets the call's own span; `tracestate` passes; `baggage` stays on its hop.
 
-use toolgrove_wire::{Edit, Raw};
+use toolgrove_wire::{Draft, Edit};
 use uuid::Uuid;
 
 /// Parameters whose trace context names this call. Without one they are as they were.
-pub(crate) fn step(params: &Raw, call: Uuid) -> Raw {
+pub(crate) fn step(params: Draft, call: Uuid) -> Draft {
     // Long arguments are stepped over, not read.
-    let Some(meta) = params.get("_meta") else { return params.clone() };
+    let Some(meta) = params.get("_meta") else { return params };
     let parent = meta.get_text("traceparent").and_then(|it| child(&it, call));
     if parent.is_none() && meta.get("baggage").is_none() {
-        return params.clone();
+        return params;
     }
     let mut edit = Edit::of(&meta).remove("baggage");
     if let Some(parent) = parent {
         edit = edit.set_text("traceparent", &parent);
     }
-    Edit::of(params).set("_meta", edit.done()).done()
+    params.set("_meta", edit.done())
 }
 
 /// The same trace with the call as its parent; none for what is no trace context.
@@ -35,6 +35,8 @@ fn child(parent: &str, call: Uuid) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use toolgrove_wire::Raw;
+
     use super::*;
 
     #[test]
@@ -45,12 +47,12 @@ mod tests {
         )
         .expect("valid");
         assert_eq!(
-            step(&params, call).as_str(),
+            step(params.into(), call).raw().as_str(),
             r#"{"name":"x","_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-8abc0123456789ab-01","tracestate":"a=b"}}"#
         );
         let odd = Raw::parse(r#"{"_meta":{"traceparent":"nonsense"}}"#).expect("valid");
-        assert_eq!(step(&odd, call), odd);
+        assert_eq!(step(odd.clone().into(), call).raw(), odd);
         let none = Raw::parse(r#"{"a": 1}"#).expect("valid");
-        assert_eq!(step(&none, call), none);
+        assert_eq!(step(none.clone().into(), call).raw(), none);
     }
 }

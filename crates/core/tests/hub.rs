@@ -46,7 +46,8 @@ impl Links for Scripted {
         outgoing: &Outgoing,
         events: &Events,
     ) -> Result<Raw, Error> {
-        let line = format!("{} {} {}", instance.slug, outgoing.method.as_str(), outgoing.params.as_str());
+        let line =
+            format!("{} {} {}", instance.slug, outgoing.method.as_str(), outgoing.params.raw().as_str());
         self.0.sent.lock().unwrap().push(line);
         let name = outgoing.params.get_text("name").unwrap_or_default();
         match name.as_str() {
@@ -205,7 +206,7 @@ impl World {
             door: Door::Mcp,
             view,
             method: Method::CallTool,
-            params: Raw::parse(params.to_owned()).unwrap(),
+            params: Raw::parse(params.to_owned()).unwrap().into(),
             chat: "c".into(),
             depth: 0,
             abilities: Abilities::NONE,

@@ -68,7 +68,7 @@ impl Front {
     fn answer(&self, mut request: Request<Body>, arrival: Arrival) -> BoxFuture<'static, Response> {
         // Streams that only carry news have no end of their own: they end when the hub stops, calls may finish.
         let is_news = request.method() == Method::GET
-            || request.headers().get("mcp-method").is_some_and(|it| it == "subscriptions/listen");
+            || request.headers().get(mcp::headers::METHOD).is_some_and(|it| it == "subscriptions/listen");
         if matches!(arrival, Arrival::Socket) {
             request.extensions_mut().insert(Local);
         }

@@ -8,6 +8,7 @@ mod asks;
 #[cfg(test)]
 mod bed;
 pub mod conversation;
+pub(crate) mod headers;
 #[cfg(test)]
 mod leaks;
 pub mod legacy;
@@ -133,7 +134,7 @@ enum Reply<'a> {
 
 async fn post(app: Arc<App>, caller: Arc<Caller>, view: View, headers: HeaderMap, body: Body) -> Response {
     let _under_way = UnderWay::begin();
-    let version = headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok());
+    let version = headers.get(headers::VERSION).and_then(|it| it.to_str().ok());
     // Dates compare as text.
     let modern_header = version.is_some_and(|it| it >= VERSION);
     let era = if modern_header { ClientEra::Modern } else { ClientEra::Legacy(Version::LATEST) };

@@ -24,7 +24,7 @@ use toolgrove_upstream::model::{
     Choice, Delta, Message, Part, Provider, Said, ToolCall, ToolSpec, Turn, Usage, Wire,
 };
 use toolgrove_wire::legacy::{self, Version};
-use toolgrove_wire::{Abilities, Edit, Raw};
+use toolgrove_wire::{Abilities, Draft, Raw};
 use url::Url;
 use uuid::Uuid;
 
@@ -297,7 +297,7 @@ impl App {
 
 impl Behalf {
     pub(crate) fn call(&self, app: &App, id: Uuid, tool: &str, arguments: Raw) -> Call {
-        let params = Raw::of(&json!({ "name": tool }));
+        let named = Draft::from(Raw::of(&json!({ "name": tool })));
         Call {
             id,
             parent: self.parent,
@@ -305,7 +305,7 @@ impl Behalf {
             door: self.door,
             view: View::All,
             method: Method::CallTool,
-            params: Edit::of(&params).set("arguments", arguments).done(),
+            params: named.set("arguments", arguments),
             chat: self.chat.clone(),
             depth: self.depth,
             abilities: self.abilities,

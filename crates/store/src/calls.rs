@@ -308,14 +308,25 @@ impl Store {
     }
 
     pub async fn call(&self, person_id: Uuid, id: Uuid) -> Result<Option<CallRecord>> {
+        self.call_if(person_id, id, |_| true).await
+    }
+
+    /// The same if it may be seen. One that may not is looked for as long as one that never was.
+    pub async fn call_if(
+        &self,
+        person_id: Uuid,
+        id: Uuid,
+        may_see: impl Fn(&CallRecord) -> bool,
+    ) -> Result<Option<CallRecord>> {
         let sql = Sql::new("SELECT * FROM calls WHERE id = $1 AND person_id = $2");
-        if let Some(call) = sql.bind(id).bind(person_id).first(&self.db, read).await? {
+        let call = sql.bind(id).bind(person_id).first(&self.db, read).await?;
+        if let Some(call) = call.filter(&may_see) {
             return Ok(Some(call));
         }
         let after = Uuid::from_u128(id.as_u128().saturating_add(1));
         let mut pages = Pages::new(&self.db, person_id, Some(id), Some(after));
         while let Some(page) = pages.next().await? {
-            if let Some(call) = page.find(id)? {
+            if let Some(call) = page.find(id)?.filter(&may_see) {
                 return Ok(Some(call));
             }
         }

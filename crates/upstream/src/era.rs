@@ -12,7 +12,7 @@ use toolgrove_core::instance::{Era, EraSetting, Instance, Verdict};
 use toolgrove_wire::capability::Declared;
 use toolgrove_wire::legacy::{self, Version};
 use toolgrove_wire::modern::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION};
-use toolgrove_wire::{Abilities, Raw};
+use toolgrove_wire::{Abilities, Draft, Raw};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -228,12 +228,13 @@ fn unknown(context: &Context, versions: &str) -> Failure {
         .into()
 }
 
-pub(crate) fn handshake<'a>(method: &'static str, params: &'a Raw, timeout: Duration) -> Ask<'a> {
+pub(crate) fn handshake<'a>(method: &'static str, params: &'a Draft, timeout: Duration) -> Ask<'a> {
     Ask::own(method, params, timeout, Leaving::Silent)
 }
 
-pub(crate) fn initialize_params(context: &Context, version: &str, declared: Abilities) -> Raw {
-    legacy::initialize_params(version, &declared.declare(Declared::Legacy), &context.options.client)
+pub(crate) fn initialize_params(context: &Context, version: &str, declared: Abilities) -> Draft {
+    let declared = declared.declare(Declared::Legacy);
+    legacy::initialize_params(version, &declared, &context.options.client).into()
 }
 
 /// Agrees on an era over lines. [`Failure::Lost`] means that the other side closed the connection.
@@ -262,7 +263,7 @@ pub(crate) async fn negotiate(mux: &Arc<Mux>, plan: &Plan, start: Duration) -> R
 
 async fn discover(mux: &Arc<Mux>, version: &str, start: Duration) -> Finding {
     let speech = Speech::modern(version, &mux.context.options.client);
-    let params = Raw::empty_object();
+    let params = Raw::empty_object().into();
     let answer = mux.ask(&speech, &handshake(DISCOVER, &params, start)).await;
     find(&mux.context, answer, version)
 }

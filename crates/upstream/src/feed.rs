@@ -168,7 +168,7 @@ pub(crate) fn report(context: &Context, method: &str, params: Option<&Raw>) {
         }
         "notifications/tasks" => {
             if let Some((params, id)) = params.and_then(|it| Some((it, it.get_text("taskId")?))) {
-                let params = without_hop_keys(params, &RequestMeta::read(Some(params)));
+                let params = without_hop_keys(params.clone(), &RequestMeta::read(Some(params))).raw();
                 context.report(News::TaskChanged { id, params });
             }
         }
@@ -199,7 +199,7 @@ impl Pauses {
 
 /// Keeps one `subscriptions/listen` open on a multiplexed link until the link ends or the server refuses it.
 pub(crate) async fn listen(mux: Arc<Mux>, speech: Speech, topic: Topic, ack: Ack) {
-    let params = topic.params();
+    let params = topic.params().into();
     let (mut pauses, mut again) = (Pauses::new(), false);
     loop {
         let abilities = topic.abilities();

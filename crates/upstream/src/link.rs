@@ -225,12 +225,14 @@ impl Link {
 
     /// Sends a request of the hub's own.
     pub(crate) async fn fetch(&self, method: &'static str, params: &Raw) -> Result<Raw, Failure> {
-        self.ask(&Ask::own(method, params, self.context.instance.timeout, Leaving::Cancel)).await
+        let params = params.clone().into();
+        self.ask(&Ask::own(method, &params, self.context.instance.timeout, Leaving::Cancel)).await
     }
 
     /// Sends a request whose answer nobody waits for, from where nothing may wait.
     fn send_beside(&self, method: &'static str, params: &Raw) {
-        let ask = Ask::own(method, params, self.context.instance.timeout, Leaving::Silent);
+        let params = params.clone().into();
+        let ask = Ask::own(method, &params, self.context.instance.timeout, Leaving::Silent);
         match &self.kind {
             Kind::Http(http) => http.send_beside(&ask),
             Kind::Stdio(stdio) => stdio.lines.mux.send_beside(&self.session.speech, &ask),

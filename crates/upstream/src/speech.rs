@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
 use toolgrove_core::call::Outgoing;
 use toolgrove_core::event::Events;
 use toolgrove_wire::capability::Declared;
 use toolgrove_wire::modern::{self, Implementation};
-use toolgrove_wire::{Abilities, Edit, Pieces, Raw};
+use toolgrove_wire::{Abilities, Draft, Edit, Pieces, Raw, Writing};
 
 use crate::desk::Watcher;
 
@@ -17,7 +16,7 @@ use crate::desk::Watcher;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask<'a> {
     pub(crate) method: &'static str,
-    pub(crate) params: &'a Raw,
+    pub(crate) params: &'a Draft,
     pub(crate) events: &'a Events,
     pub(crate) log_level: Option<&'a str>,
     /// What the client behind this request can be asked; a modern server learns it from each request.
@@ -34,7 +33,7 @@ pub(crate) struct Ask<'a> {
 
 impl<'a> Ask<'a> {
     /// A request of the hub's own, about which nobody hears anything.
-    pub(crate) fn own(method: &'static str, params: &'a Raw, timeout: Duration, leaving: Leaving) -> Self {
+    pub(crate) fn own(method: &'static str, params: &'a Draft, timeout: Duration, leaving: Leaving) -> Self {
         static NO_EVENTS: LazyLock<Events> = LazyLock::new(Events::none);
         Self {
             method,
@@ -67,117 +66,80 @@ pub(crate) enum Leaving {
 #[derive(Debug, Clone)]
 pub(crate) enum Speech {
     Legacy,
-    /// The members that all requests have alike in `_meta`, written once.
-    Modern {
-        meta: Bytes,
-    },
+    Modern(Arc<Manner>),
+}
+
+/// What modern requests say in `_meta`.
+#[derive(Debug)]
+pub(crate) struct Manner {
+    /// What all have alike.
+    meta: Raw,
+    /// The same with what a client can be asked, written once for each set that occurs.
+    with: RwLock<HashMap<Abilities, Raw>>,
 }
 
 impl Speech {
     pub(crate) fn modern(version: &str, client: &Implementation) -> Self {
-        let entries = [(modern::KEY_VERSION, Raw::string(version)), (modern::KEY_CLIENT, client.raw())];
-        let object = Raw::empty_object();
-        let object =
-            entries.into_iter().fold(Edit::of(&object), |edit, (key, value)| edit.set(key, value)).done();
-        Self::Modern { meta: object.bytes().slice(1..object.bytes().len() - 1) }
+        let meta = Edit::of(&Raw::empty_object())
+            .set(modern::KEY_VERSION, Raw::string(version))
+            .set(modern::KEY_CLIENT, client.raw())
+            .done();
+        Self::Modern(Arc::new(Manner { meta, with: RwLock::default() }))
     }
 
-    /// The whole body of a request. Parameters without `_meta`, the usual case, are not touched.
+    /// The whole body of a request. Parameters that need no `_meta` are not touched.
     pub(crate) fn request(&self, id: u64, ask: &Ask<'_>) -> Pieces {
-        let params = ask.params.bytes();
-        let own_size = if let Self::Modern { meta } = self { meta.len() + 256 } else { 0 };
-        let mut out = Pieces::begin(own_size + ask.method.len() + 128, params);
-        out.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        put_number(&mut out, id);
-        out.put_slice(b",\"method\":\"");
-        out.put_slice(ask.method.as_bytes());
-        out.put_slice(b"\",\"params\":");
-        if matches!(self, Self::Modern { .. }) || ask.events.wants_progress() {
-            let last = self.put_params(&mut out, id, ask);
-            return Pieces::end(out, &last);
-        }
-        Pieces::end(out, params)
+        let wants_meta = matches!(self, Self::Modern(_)) || ask.events.wants_progress();
+        let said = wants_meta.then(|| ask.params.clone().set("_meta", self.meta(id, ask)));
+        let params = said.as_ref().unwrap_or(ask.params);
+        let mut out = Writing::around(params, ask.method.len() + 128);
+        out.put(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        out.put_number(id);
+        out.put(b",\"method\":\"");
+        out.put(ask.method.as_bytes());
+        out.put(b"\",\"params\":");
+        params.put(&mut out);
+        out.put(b"}");
+        out.done()
     }
 
-    /// Writes what this hop says in `_meta`; gives what follows it up to the end of the parameters.
-    fn put_params(&self, out: &mut BytesMut, id: u64, ask: &Ask<'_>) -> Bytes {
-        let (mut is_empty, mut own) = (true, None);
-        for member in ask.params.members() {
-            is_empty = false;
-            if member.key() == "_meta" {
-                own = Some(member.value());
-            }
-        }
-        if let Some(own) = own {
-            return Edit::of(ask.params).set("_meta", self.merge_meta(&own, id, ask)).done().bytes().clone();
-        }
-        out.put_slice(b"{\"_meta\":{");
-        self.put_meta(out, id, ask);
-        out.put_slice(if is_empty { b"}" } else { b"}," });
-        if is_empty { Bytes::from_static(b"}") } else { ask.params.bytes().slice(1..) }
-    }
-
-    /// The members this hop adds to `_meta`, without braces.
-    fn put_meta(&self, out: &mut BytesMut, id: u64, ask: &Ask<'_>) {
-        let mut has_any = false;
-        if let Self::Modern { meta } = self {
-            has_any = true;
-            out.put_slice(meta);
-            out.put_slice(b",\"");
-            out.put_slice(modern::KEY_CAPABILITIES.as_bytes());
-            out.put_slice(b"\":");
-            out.put_slice(&declared(ask.abilities));
-            if let Some(level) = ask.log_level {
-                out.put_slice(b",\"");
-                out.put_slice(modern::KEY_LOG_LEVEL.as_bytes());
-                out.put_slice(b"\":");
-                out.put_slice(Raw::string(level).bytes());
-            }
+    /// What this hop says in `_meta`, beside what the caller says there.
+    fn meta(&self, id: u64, ask: &Ask<'_>) -> Raw {
+        let (alike, level) = match self {
+            Self::Legacy => (Raw::empty_object(), None),
+            Self::Modern(manner) => (manner.with(ask.abilities), ask.log_level),
+        };
+        let mut ours = Edit::of(&alike);
+        if let Some(level) = level {
+            ours = ours.set_text(modern::KEY_LOG_LEVEL, level);
         }
         if ask.events.wants_progress() {
-            if has_any {
-                out.put_u8(b',');
-            }
-            out.put_slice(b"\"progressToken\":");
-            put_number(out, id);
+            ours = ours.set(modern::KEY_PROGRESS, Raw::number(id));
         }
-    }
-
-    /// What the caller says in `_meta`, and what this hop says; where both speak, this hop does.
-    fn merge_meta(&self, own: &Raw, id: u64, ask: &Ask<'_>) -> Raw {
-        let mut ours = BytesMut::new();
-        ours.put_u8(b'{');
-        self.put_meta(&mut ours, id, ask);
-        ours.put_u8(b'}');
-        let Ok(ours) = Raw::parse(ours.freeze()) else { return own.clone() };
-        let entries: Vec<_> = ours.members().map(|it| (it.key(), it.value())).collect();
-        entries.iter().fold(Edit::of(own), |edit, (key, value)| edit.set(key, value.clone())).done()
+        let ours = ours.done();
+        match ask.params.get("_meta").filter(Raw::is_object) {
+            Some(theirs) => merged(&theirs, &ours),
+            None => ours,
+        }
     }
 }
 
-/// Abilities as a modern server reads them, written once for each set that occurs.
-fn declared(abilities: Abilities) -> Bytes {
-    static WRITTEN: LazyLock<RwLock<HashMap<Abilities, Bytes>>> = LazyLock::new(RwLock::default);
-    let written = WRITTEN.read().unwrap_or_else(PoisonError::into_inner).get(&abilities).cloned();
-    written.unwrap_or_else(|| {
-        let bytes = abilities.declare(Declared::Modern).bytes().clone();
-        WRITTEN.write().unwrap_or_else(PoisonError::into_inner).insert(abilities, bytes.clone());
-        bytes
-    })
+impl Manner {
+    fn with(&self, abilities: Abilities) -> Raw {
+        let written = self.with.read().unwrap_or_else(PoisonError::into_inner).get(&abilities).cloned();
+        written.unwrap_or_else(|| {
+            let capabilities = abilities.declare(Declared::Modern);
+            let meta = Edit::of(&self.meta).set(modern::KEY_CAPABILITIES, capabilities).done();
+            self.with.write().unwrap_or_else(PoisonError::into_inner).insert(abilities, meta.clone());
+            meta
+        })
+    }
 }
 
-pub(crate) fn put_number(out: &mut BytesMut, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.put_slice(&digits[at..]);
+/// Where both speak, this hop does.
+fn merged(theirs: &Raw, ours: &Raw) -> Raw {
+    let entries: Vec<_> = ours.members().map(|it| (it.key(), it.value())).collect();
+    entries.iter().fold(Edit::of(theirs), |edit, (key, value)| edit.set(key, value.clone())).done()
 }
 
 /// The log levels, from the most verbose on. A message is wanted when its place is not before the wanted one.
@@ -201,7 +163,7 @@ mod tests {
         log_level: Option<&str>,
         expected: &str,
     ) {
-        let params = Raw::parse(params).expect("valid");
+        let params = Raw::parse(params).expect("valid").into();
         let own = Ask::own("tools/call", &params, Duration::ZERO, Leaving::Cancel);
         let ask = Ask { events, log_level, abilities: Abilities::FORM, ..own };
         let body = speech.request(120, &ask).into_bytes();
@@ -218,7 +180,7 @@ mod tests {
     #[test]
     fn a_progress_token_is_added_when_somebody_listens() {
         let (events, _rx) = Events::channel(Progress::Wanted);
-        check(&Speech::Legacy, r#"{"a":1}"#, &events, None, r#"{"_meta":{"progressToken":120},"a":1}"#);
+        check(&Speech::Legacy, r#"{"a":1}"#, &events, None, r#"{"a":1,"_meta":{"progressToken":120}}"#);
         check(&Speech::Legacy, "{}", &events, None, r#"{"_meta":{"progressToken":120}}"#);
         check(&Speech::Legacy, "{ }", &events, None, r#"{"_meta":{"progressToken":120}}"#);
         check(
@@ -245,7 +207,7 @@ mod tests {
             r#"{"name":"x"}"#,
             &Events::none(),
             Some("info"),
-            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/logLevel":"info"},"name":"x"}"#,
+            r#"{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/logLevel":"info"}}"#,
         );
     }
 }

@@ -5,8 +5,9 @@ use std::fmt;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 
+use crate::pieces::Writing;
 use crate::raw::put_string;
-use crate::{Malformed, Pieces, Raw};
+use crate::{Draft, Malformed, Pieces, Raw};
 
 pub const PARSE_ERROR: i64 = -32700;
 pub const INVALID_REQUEST: i64 = -32600;
@@ -191,15 +192,17 @@ pub fn notification(method: &str, params: Option<&Raw>) -> Bytes {
 }
 
 pub fn response(id: &Id, result: &Raw) -> Bytes {
-    response_in_pieces(id, result).into_bytes()
+    write(Some(id), None, Some(("result", result)))
 }
 
-pub fn response_in_pieces(id: &Id, result: &Raw) -> Pieces {
-    let mut front = Pieces::begin(64 + id.0.bytes().len(), result.bytes());
-    front.put_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    front.put_slice(id.0.bytes());
-    front.put_slice(b",\"result\":");
-    Pieces::end(front, result.bytes())
+pub fn response_in_pieces(id: &Id, result: &Draft) -> Pieces {
+    let mut out = Writing::around(result, 64 + id.0.bytes().len());
+    out.put(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.put(id.0.bytes());
+    out.put(b",\"result\":");
+    result.put(&mut out);
+    out.put(b"}");
+    out.done()
 }
 
 /// Writes an error. Without an id the member is `null` for legacy peers and absent for modern ones, as each era demands.

@@ -15,8 +15,8 @@ pub mod sse;
 
 pub use capability::Abilities;
 pub use envelope::{Id, Message, RpcError};
-pub use pieces::{Gathered, Pieces};
+pub use pieces::{Gathered, Pieces, Writing, put_number};
 pub use raw::{Items, Member, Members, Raw};
 pub use scan::Malformed;
 pub use seal::Seal;
-pub use splice::Edit;
+pub use splice::{Draft, Edit};

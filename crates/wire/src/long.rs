@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-/// What is put into a text and has fewer bytes is walked through quickly enough.
-pub(crate) const LONG: usize = 512;
-/// While a text is checked all values of so many bytes are noted: it is looked through more than once.
-pub(crate) const NOTED: usize = 64;
+/// Values of so many bytes are noted: a message is looked through more than once. Shorter ones are walked through
+/// quickly enough.
+pub(crate) const NOTED: usize = 32;
 
 /// Start and end of a long value.
 pub(crate) type Span = (usize, usize);
@@ -21,11 +20,12 @@ pub(crate) struct Long {
 }
 
 impl Long {
-    pub(crate) fn new(mut spans: Vec<Span>) -> Self {
+    /// By their start, as a text is written.
+    pub(crate) fn new(spans: Vec<Span>) -> Self {
         if spans.is_empty() {
             return Self::default();
         }
-        spans.sort_unstable();
+        debug_assert!(spans.is_sorted());
         Self { spans: Some(spans.into()), base: 0 }
     }
 
@@ -51,7 +51,8 @@ impl Long {
         let Some(all) = &self.spans else { return };
         let (from, end) = (self.base + from, self.base + end);
         let first = all.partition_point(|it| it.0 < from);
-        let inside = all[first..].iter().take_while(|it| it.0 < end);
+        // What encloses both places stays behind.
+        let inside = all[first..].iter().take_while(|it| it.0 < end).filter(|it| it.1 <= end);
         spans.extend(inside.map(|it| (it.0 - from + to, it.1 - from + to)));
     }
 }

@@ -7,7 +7,7 @@ use bytes::{BufMut, BytesMut};
 use serde_json::json;
 
 use crate::raw::put_string;
-use crate::{Edit, Raw};
+use crate::{Draft, Edit, Raw};
 
 /// The revision this module speaks. Dates compare as text: everything from here on is modern.
 pub const VERSION: &str = "2026-07-28";
@@ -48,7 +48,7 @@ impl Implementation {
     }
 }
 
-/// What a request says about itself in `params._meta`.
+/// What a request says about itself, in `params._meta` and beside it.
 #[derive(Debug, Clone, Default)]
 pub struct RequestMeta {
     pub version: Option<String>,
@@ -62,13 +62,24 @@ pub struct RequestMeta {
     pub has_hop_keys: bool,
     /// Whether any key travels on.
     pub has_other_keys: bool,
+    /// `params.inputResponses`: answers to what was asked.
+    pub responses: Option<Raw>,
+    /// `params.requestState`: which request that was answered with a question it goes on with.
+    pub state: Option<Raw>,
 }
 
 impl RequestMeta {
     pub fn read(params: Option<&Raw>) -> Self {
-        let mut meta = Self::default();
-        let Some(raw) = params.and_then(|it| it.get("_meta")) else { return meta };
-        for member in raw.members() {
+        let (mut meta, mut raw) = (Self::default(), None);
+        for member in params.iter().flat_map(|it| it.members()) {
+            match &*member.name() {
+                b"_meta" => raw = Some(member.value()),
+                b"inputResponses" => meta.responses = Some(member.value()),
+                b"requestState" => meta.state = Some(member.value()),
+                _ => {}
+            }
+        }
+        for member in raw.iter().flat_map(Raw::members) {
             let value = member.value();
             let key = member.key();
             if HOP_KEYS.contains(&&*key) {
@@ -94,19 +105,19 @@ impl RequestMeta {
 }
 
 /// Takes the keys of the hop it came over off a request's parameters. An emptied `_meta` goes too.
-pub fn without_hop_keys(params: &Raw, read: &RequestMeta) -> Raw {
+pub fn without_hop_keys(params: Raw, read: &RequestMeta) -> Draft {
     if !read.has_hop_keys {
-        return params.clone();
+        return params.into();
     }
     if !read.has_other_keys {
-        return Edit::of(params).remove("_meta").done();
+        return Draft::from(params).remove("_meta");
     }
-    let Some(meta) = params.get("_meta") else { return params.clone() };
+    let Some(meta) = params.get("_meta") else { return params.into() };
     let kept = HOP_KEYS.iter().fold(Edit::of(&meta), |edit, key| edit.remove(key)).done();
     if kept.members().next().is_none() {
-        Edit::of(params).remove("_meta").done()
+        Draft::from(params).remove("_meta")
     } else {
-        Edit::of(params).set("_meta", kept).done()
+        Draft::from(params).set("_meta", kept)
     }
 }
 
@@ -177,11 +188,11 @@ pub struct CacheHint {
 pub fn complete(result: &Raw, server: &Raw, cache: Option<CacheHint>) -> Raw {
     let meta = result.get("_meta").filter(Raw::is_object).unwrap_or_else(Raw::empty_object);
     let meta = Edit::of(&meta).set(KEY_SERVER, server.clone()).done();
-    hinted(Edit::of(result).set("resultType", Raw::complete()).set("_meta", meta), cache)
+    hinted(Draft::from(result.clone()).set("resultType", Raw::complete()).set("_meta", meta), cache).raw()
 }
 
 /// The same for a result that came from behind: it also says from which instance, and what its server said of itself.
-pub fn complete_from(slug: &str, result: &Raw, server: &Raw, cache: Option<CacheHint>) -> Raw {
+pub fn complete_from(slug: &str, result: Raw, server: &Raw, cache: Option<CacheHint>) -> Draft {
     let said = result.get("_meta");
     let mut meta = BytesMut::with_capacity(
         said.as_ref().map_or(0, |it| it.bytes().len()) + slug.len() + server.bytes().len() + 128,
@@ -196,20 +207,17 @@ pub fn complete_from(slug: &str, result: &Raw, server: &Raw, cache: Option<Cache
             meta.put_u8(b',');
         }
     }
-    put_string(&mut meta, KEY_ORIGIN);
-    meta.put_slice(b":{\"instance\":");
+    meta.put_slice(b"\"dev.toolgrove/origin\":{\"instance\":");
     put_string(&mut meta, slug);
     if let Some(theirs) = theirs {
         meta.put_slice(b",\"serverInfo\":");
         meta.put_slice(theirs.bytes());
     }
-    meta.put_slice(b"},");
-    put_string(&mut meta, KEY_SERVER);
-    meta.put_u8(b':');
+    meta.put_slice(b"},\"io.modelcontextprotocol/serverInfo\":");
     meta.put_slice(server.bytes());
     meta.put_u8(b'}');
     let meta = Raw::trusted(meta.freeze());
-    hinted(Edit::of(result).set("_meta", meta).set("resultType", Raw::complete()), cache)
+    hinted(Draft::from(result).set("_meta", meta).set("resultType", Raw::complete()), cache)
 }
 
 /// Says from which instance a result came, and keeps what the server said of itself.
@@ -227,11 +235,13 @@ fn origin(slug: &str, meta: &Raw) -> Raw {
     }
 }
 
-fn hinted(mut edit: Edit<'_>, cache: Option<CacheHint>) -> Raw {
-    if let Some(cache) = cache {
-        edit = edit.set("ttlMs", Raw::number(cache.ttl_ms)).set("cacheScope", Raw::string("private"));
+fn hinted(result: Draft, cache: Option<CacheHint>) -> Draft {
+    match cache {
+        Some(CacheHint { ttl_ms }) => {
+            result.set("ttlMs", Raw::number(ttl_ms)).set("cacheScope", Raw::string("private"))
+        }
+        None => result,
     }
-    edit.done()
 }
 
 #[cfg(test)]
@@ -248,7 +258,7 @@ mod tests {
             r#"{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,"my/key":[1]}}"#,
         );
         assert!(RequestMeta::read(Some(&params)).has_hop_keys);
-        let without = |it: &Raw| without_hop_keys(it, &RequestMeta::read(Some(it)));
+        let without = |it: &Raw| without_hop_keys(it.clone(), &RequestMeta::read(Some(it))).raw();
         assert_eq!(without(&params), raw(r#"{"name":"x","_meta":{"my/key":[1]}}"#));
         let only_hop = raw(r#"{"name":"x","_meta":{"progressToken":1}}"#);
         assert_eq!(without(&only_hop), raw(r#"{"name":"x"}"#));
@@ -265,7 +275,7 @@ mod tests {
     fn a_result_from_behind_says_from_where() {
         let server = raw(r#"{"name":"t","version":"1"}"#);
         let check = |before, after: &str| {
-            assert_eq!(complete_from("s", &raw(before), &server, None).as_str(), after);
+            assert_eq!(complete_from("s", raw(before), &server, None).raw().as_str(), after);
         };
         check(
             r#"{"x":1}"#,

@@ -7,9 +7,11 @@ use std::task::{Context, Poll};
 use bytes::{BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 
+use crate::Draft;
+use crate::raw::put_string;
+
 /// So long that it is cheaper to send it as a piece of its own.
 const APART: usize = 16 * 1024;
-const BACK: &[u8] = b"}";
 
 /// One message in up to three pieces, and the body of a request or an answer that consists of it.
 #[derive(Debug, Clone, Default)]
@@ -20,21 +22,6 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Where an object is written up to the value of its last member, which may be long.
-    pub fn begin(written: usize, last: &Bytes) -> BytesMut {
-        BytesMut::with_capacity(if last.len() < APART { written + last.len() + BACK.len() } else { written })
-    }
-
-    /// That value, and the end.
-    pub fn end(mut front: BytesMut, last: &Bytes) -> Self {
-        if last.len() >= APART {
-            return Self { front: front.freeze(), shared: last.clone(), back: Bytes::from_static(BACK) };
-        }
-        front.put_slice(last);
-        front.put_slice(BACK);
-        front.freeze().into()
-    }
-
     /// The message, if it is one piece.
     pub fn whole(&self) -> Option<&Bytes> {
         (self.shared.is_empty() && self.back.is_empty()).then_some(&self.front)
@@ -96,6 +83,73 @@ impl Body for Pieces {
     }
 }
 
+/// A message that is being written.
+#[derive(Debug, Default)]
+pub struct Writing {
+    front: BytesMut,
+    /// The first long piece, once there is one.
+    shared: Bytes,
+    back: BytesMut,
+}
+
+impl Writing {
+    /// With room for so much that is not long.
+    pub fn new(room: usize) -> Self {
+        Self { front: BytesMut::with_capacity(room), ..Self::default() }
+    }
+
+    /// With room for an object and so much around it.
+    pub fn around(draft: &Draft, room: usize) -> Self {
+        let size = draft.size();
+        Self::new(room + if size < APART { size } else { 0 })
+    }
+
+    pub fn put(&mut self, text: &[u8]) {
+        self.own().put_slice(text);
+    }
+
+    /// A text as a JSON string.
+    pub fn put_string(&mut self, text: &str) {
+        put_string(self.own(), text);
+    }
+
+    pub fn put_number(&mut self, number: u64) {
+        put_number(self.own(), number);
+    }
+
+    /// A part of what others hold too, which is copied only if it is short.
+    pub(crate) fn share(&mut self, bytes: &Bytes, start: usize, end: usize) {
+        if end - start >= APART && self.shared.is_empty() {
+            self.shared = bytes.slice(start..end);
+        } else {
+            self.own().put_slice(&bytes[start..end]);
+        }
+    }
+
+    fn own(&mut self) -> &mut BytesMut {
+        if self.shared.is_empty() { &mut self.front } else { &mut self.back }
+    }
+
+    pub fn done(self) -> Pieces {
+        Pieces { front: self.front.freeze(), shared: self.shared, back: self.back.freeze() }
+    }
+}
+
+/// Writes a number in digits.
+pub fn put_number(out: &mut BytesMut, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.put_slice(&digits[at..]);
+}
+
 /// What comes in in pieces and is wanted whole. A single piece stays as it came.
 #[derive(Debug, Default)]
 pub struct Gathered {
@@ -139,9 +193,11 @@ mod tests {
     fn what_is_long_is_shared_and_comes_in_its_place() {
         for length in [0, 5, APART - 1, APART, 100_000] {
             let shared = Bytes::from("x".repeat(length));
-            let mut front = Pieces::begin(8, &shared);
-            front.put_slice(b"{\"a\":");
-            let mut pieces = Pieces::end(front, &shared);
+            let mut out = Writing::new(8);
+            out.put(b"{\"a\":");
+            out.share(&shared, 0, shared.len());
+            out.put(b"}");
+            let mut pieces = out.done();
             let whole = format!("{{\"a\":{}}}", "x".repeat(length));
             assert_eq!(pieces.clone().into_bytes(), whole);
             assert_eq!(pieces.size_hint().exact(), Some(whole.len() as u64));

@@ -8,8 +8,11 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
-use crate::long::{LONG, Long, Span};
+use crate::long::{Long, NOTED, Span};
 use crate::scan::{self, Malformed, skip_string, skip_value, skip_white};
+
+/// Texts of so many bytes are left out of an outline.
+const LONG: usize = 512;
 
 /// Valid JSON text without outer white space. Cloning shares the bytes of the message it is part of.
 #[derive(Clone)]
@@ -247,7 +250,7 @@ pub(crate) fn put_string(out: &mut BytesMut, text: &str) {
 /// Writes a value, and tells where it and what is in it come to lie, if they are long.
 pub(crate) fn put_value(out: &mut BytesMut, value: &Raw, long: &mut Vec<Span>) {
     let (start, length) = (out.len(), value.0.len());
-    if length >= LONG {
+    if length >= NOTED {
         long.push((start, start + length));
         value.1.move_to(1, length, start + 1, long);
     }
@@ -312,8 +315,9 @@ impl<'a> Member<'a> {
             // A backslash is never spelt as itself.
             return !key.contains('\\');
         }
-        // Escapes make it longer, up to six times.
-        let may_be = spelt.len() > key.len() && spelt.len() <= key.len() * 6;
+        // Escapes make it longer, up to six times, and what is not escaped is as it is.
+        let begins_alike = spelt.first() == key.as_bytes().first() || spelt.first() == Some(&b'\\');
+        let may_be = begins_alike && spelt.len() > key.len() && spelt.len() <= key.len() * 6;
         may_be && spelt.contains(&b'\\') && self.key() == key
     }
 

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use memchr::{memchr2, memchr3};
+use memchr::memchr2;
 
 use crate::long::{NOTED, Span};
 
@@ -17,8 +17,10 @@ pub const MAX_DEPTH: usize = 127;
 /// Up to this many keys are compared one by one; larger objects get a hash set.
 const FEW_KEYS: usize = 12;
 
-/// So many bytes are looked at before a search begins.
+/// So many bytes are looked at one by one, and so many in blocks, before a search begins.
 const NEAR: usize = 16;
+const FAR: usize = 256;
+const BLOCK: usize = 32;
 /// What is below are control characters.
 const FIRST_PLAIN: u8 = 0x20;
 
@@ -45,11 +47,11 @@ pub(crate) fn measure(bytes: &[u8]) -> Result<Vec<Span>, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|it| Malformed::Utf8 { at: it.valid_up_to() })?;
     let (keys, long) = (Vec::with_capacity(FEW_KEYS), Vec::with_capacity(FEW_KEYS));
     let has_controls = least(bytes) < FIRST_PLAIN;
-    let mut checker = Checker { bytes: text.as_bytes(), at: 0, has_controls, keys, long };
-    checker.white();
-    checker.value(0)?;
-    checker.white();
-    if checker.at == bytes.len() { Ok(checker.long) } else { Err(checker.syntax()) }
+    let mut checker = Checker { bytes: text.as_bytes(), at: 0, has_controls, keys, long, refused: None };
+    if checker.whole().is_none() {
+        return Err(checker.refused.unwrap_or(Malformed::Syntax { at: checker.at }));
+    }
+    Ok(checker.long)
 }
 
 struct Checker<'a> {
@@ -59,12 +61,30 @@ struct Checker<'a> {
     has_controls: bool,
     /// Keys of all objects that are open, the innermost last.
     keys: Vec<Cow<'a, [u8]>>,
+    /// By their start.
     long: Vec<Span>,
+    /// Why it is not accepted, if not for what stands here.
+    refused: Option<Malformed>,
+}
+
+/// What stands between the quotes of a string.
+struct Text<'a> {
+    spelt: &'a [u8],
+    has_escapes: bool,
 }
 
 impl<'a> Checker<'a> {
-    fn syntax(&self) -> Malformed {
-        Malformed::Syntax { at: self.at }
+    /// None, as from everything below, where the text is not accepted.
+    fn whole(&mut self) -> Option<()> {
+        self.white();
+        self.value(0)?;
+        self.white();
+        (self.at == self.bytes.len()).then_some(())
+    }
+
+    fn refuse<T>(&mut self, why: Malformed) -> Option<T> {
+        self.refused = Some(why);
+        None
     }
 
     fn peek(&self) -> Option<u8> {
@@ -75,25 +95,29 @@ impl<'a> Checker<'a> {
         self.at = skip_white(self.bytes, self.at);
     }
 
-    fn eat(&mut self, wanted: u8) -> Result<(), Malformed> {
+    fn eat(&mut self, wanted: u8) -> Option<()> {
         if self.peek() == Some(wanted) {
             self.at += 1;
-            Ok(())
+            Some(())
         } else {
-            Err(self.syntax())
+            None
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<(), Malformed> {
-        let start = self.at;
+    fn value(&mut self, depth: usize) -> Option<()> {
+        let (start, place) = (self.at, self.long.len());
+        self.long.push((start, start));
         self.step(depth)?;
         if self.at - start >= NOTED {
-            self.long.push((start, self.at));
+            self.long[place].1 = self.at;
+        } else {
+            // What is in it is shorter still, and not among them either.
+            self.long.truncate(place);
         }
-        Ok(())
+        Some(())
     }
 
-    fn step(&mut self, depth: usize) -> Result<(), Malformed> {
+    fn step(&mut self, depth: usize) -> Option<()> {
         match self.peek() {
             Some(b'{') => self.object(depth + 1),
             Some(b'[') => self.array(depth + 1),
@@ -102,30 +126,31 @@ impl<'a> Checker<'a> {
             Some(b'f') => self.word(b"false"),
             Some(b'n') => self.word(b"null"),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => Err(self.syntax()),
+            _ => None,
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<(), Malformed> {
+    fn object(&mut self, depth: usize) -> Option<()> {
         if depth > MAX_DEPTH {
-            return Err(Malformed::Depth);
+            return self.refuse(Malformed::Depth);
         }
         self.at += 1;
         self.white();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(());
+            return Some(());
         }
         let first = self.keys.len();
         let mut many: Option<HashSet<Cow<'a, [u8]>>> = None;
         loop {
-            let key = decode_key(self.string()?);
+            let key = self.string()?.decoded();
             let seen = match &mut many {
                 Some(set) => !set.insert(key.clone()),
                 None => self.keys[first..].contains(&key),
             };
             if seen {
-                return Err(Malformed::DuplicateKey { key: String::from_utf8_lossy(&key).into_owned() });
+                let key = String::from_utf8_lossy(&key).into_owned();
+                return self.refuse(Malformed::DuplicateKey { key });
             }
             if many.is_none() {
                 self.keys.push(key);
@@ -144,23 +169,23 @@ impl<'a> Checker<'a> {
                     self.white();
                 }
                 Some(b'}') => break,
-                _ => return Err(self.syntax()),
+                _ => return None,
             }
         }
         self.at += 1;
         self.keys.truncate(first);
-        Ok(())
+        Some(())
     }
 
-    fn array(&mut self, depth: usize) -> Result<(), Malformed> {
+    fn array(&mut self, depth: usize) -> Option<()> {
         if depth > MAX_DEPTH {
-            return Err(Malformed::Depth);
+            return self.refuse(Malformed::Depth);
         }
         self.at += 1;
         self.white();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(());
+            return Some(());
         }
         loop {
             self.value(depth)?;
@@ -171,17 +196,17 @@ impl<'a> Checker<'a> {
                     self.white();
                 }
                 Some(b']') => break,
-                _ => return Err(self.syntax()),
+                _ => return None,
             }
         }
         self.at += 1;
-        Ok(())
+        Some(())
     }
 
     /// Reads a string and returns what stands between its quotes, escapes untouched.
-    fn string(&mut self) -> Result<&'a [u8], Malformed> {
+    fn string(&mut self) -> Option<Text<'a>> {
         self.eat(b'"')?;
-        let start = self.at;
+        let (start, mut has_escapes) = (self.at, false);
         loop {
             let rest = &self.bytes[self.at..];
             self.at +=
@@ -189,46 +214,49 @@ impl<'a> Checker<'a> {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(&self.bytes[start..self.at - 1]);
+                    return Some(Text { spelt: &self.bytes[start..self.at - 1], has_escapes });
                 }
-                Some(b'\\') => self.escape()?,
-                _ => return Err(self.syntax()),
+                Some(b'\\') => {
+                    has_escapes = true;
+                    self.escape()?;
+                }
+                _ => return None,
             }
         }
     }
 
-    fn escape(&mut self) -> Result<(), Malformed> {
+    fn escape(&mut self) -> Option<()> {
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
             Some(b'u') => {
                 let digits = self.bytes.get(self.at + 2..self.at + 6);
                 if !digits.is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit)) {
-                    return Err(self.syntax());
+                    return None;
                 }
                 self.at += 6;
             }
-            _ => return Err(self.syntax()),
+            _ => return None,
         }
-        Ok(())
+        Some(())
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), Malformed> {
+    fn word(&mut self, word: &[u8]) -> Option<()> {
         if self.bytes[self.at..].starts_with(word) {
             self.at += word.len();
-            Ok(())
+            Some(())
         } else {
-            Err(self.syntax())
+            None
         }
     }
 
-    fn number(&mut self) -> Result<(), Malformed> {
+    fn number(&mut self) -> Option<()> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
         match self.peek() {
             Some(b'0') => self.at += 1,
             Some(b'1'..=b'9') => self.digits()?,
-            _ => return Err(self.syntax()),
+            _ => return None,
         }
         if self.peek() == Some(b'.') {
             self.at += 1;
@@ -241,28 +269,30 @@ impl<'a> Checker<'a> {
             }
             self.digits()?;
         }
-        Ok(())
+        Some(())
     }
 
-    fn digits(&mut self) -> Result<(), Malformed> {
+    fn digits(&mut self) -> Option<()> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
         }
-        if self.at == start { Err(self.syntax()) } else { Ok(()) }
+        if self.at == start { None } else { Some(()) }
     }
 }
 
-/// Two spellings of one key (`"a"`, `"\u0061"`) are one key.
-fn decode_key(raw: &[u8]) -> Cow<'_, [u8]> {
-    if memchr::memchr(b'\\', raw).is_none() {
-        return Cow::Borrowed(raw);
-    }
-    let quoted = [b"\"", raw, b"\""].concat();
-    match serde_json::from_slice::<String>(&quoted) {
-        Ok(text) => Cow::Owned(text.into_bytes()),
-        // A lone surrogate has no text; its spelling stands for itself.
-        Err(_) => Cow::Borrowed(raw),
+impl<'a> Text<'a> {
+    /// Two spellings of one key (`"a"`, `"\u0061"`) are one key.
+    fn decoded(self) -> Cow<'a, [u8]> {
+        if !self.has_escapes {
+            return Cow::Borrowed(self.spelt);
+        }
+        let quoted = [b"\"", self.spelt, b"\""].concat();
+        match serde_json::from_slice::<String>(&quoted) {
+            Ok(text) => Cow::Owned(text.into_bytes()),
+            // A lone surrogate has no text; its spelling stands for itself.
+            Err(_) => Cow::Borrowed(self.spelt),
+        }
     }
 }
 
@@ -288,15 +318,25 @@ pub(crate) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
 
 /// The next quote or backslash.
 fn find_stop(bytes: &[u8]) -> Option<usize> {
-    match near(bytes, stops) {
-        Ok(found) => Some(found),
-        Err(passed) => memchr2(b'"', b'\\', &bytes[passed..]).map(|it| passed + it),
+    let mut at = match near(bytes, NEAR, stops) {
+        Ok(found) => return Some(found),
+        Err(passed) => passed,
+    };
+    // Lines of a text end every hundred bytes or less.
+    while at < FAR
+        && let Some(block) = bytes[at..].first_chunk::<BLOCK>()
+    {
+        if block.iter().fold(false, |found, it| found | (*it == b'"') | (*it == b'\\')) {
+            return near(block, BLOCK, stops).ok().map(|it| at + it);
+        }
+        at += BLOCK;
     }
+    memchr2(b'"', b'\\', &bytes[at..]).map(|it| at + it)
 }
 
 /// Where plain text ends: at a quote, a backslash or a control character.
 fn plain_end(bytes: &[u8]) -> usize {
-    let passed = match near(bytes, |it| stops(it) | below(it, FIRST_PLAIN)) {
+    let passed = match near(bytes, NEAR, |it| stops(it) | below(it, FIRST_PLAIN)) {
         Ok(found) => return found,
         Err(passed) => passed,
     };
@@ -313,9 +353,9 @@ fn least(bytes: &[u8]) -> u8 {
 
 /// Looks for a byte at the beginning, eight at a time: most texts are short, and a search takes long to begin. Where it
 /// is, or how many bytes it is not among.
-fn near(bytes: &[u8], marks: impl Fn(u64) -> u64) -> Result<usize, usize> {
+fn near(bytes: &[u8], within: usize, marks: impl Fn(u64) -> u64) -> Result<usize, usize> {
     let mut at = 0;
-    while at < NEAR
+    while at < within
         && let Some(eight) = bytes[at..].first_chunk()
     {
         let marked = marks(u64::from_le_bytes(*eight));
@@ -344,20 +384,18 @@ fn stops(word: u64) -> u64 {
 pub(crate) fn skip_value(bytes: &[u8], mut at: usize) -> usize {
     match bytes.get(at) {
         Some(b'"') => skip_string(bytes, at),
-        Some(open @ (b'{' | b'[')) => {
-            // Inside an object only braces matter, inside an array only brackets: the text is known to be balanced.
-            let (open, close) = if *open == b'{' { (b'{', b'}') } else { (b'[', b']') };
+        Some(b'{' | b'[') => {
+            // What is long is noted and not walked through; the rest is too short for a search to pay.
             let mut depth = 0_usize;
-            while let Some(stop) = bytes.get(at..).and_then(|it| memchr3(b'"', open, close, it)) {
-                at += stop;
-                if bytes[at] == b'"' {
-                    at = skip_string(bytes, at);
-                    continue;
-                }
-                if bytes[at] == open {
-                    depth += 1;
-                } else {
-                    depth -= 1;
+            while let Some(byte) = bytes.get(at) {
+                match byte {
+                    b'"' => {
+                        at = skip_string(bytes, at);
+                        continue;
+                    }
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => depth -= 1,
+                    _ => {}
                 }
                 at += 1;
                 if depth == 0 {
@@ -389,7 +427,7 @@ mod tests {
     #[test]
     fn the_end_of_plain_text_is_found_wherever_it_is() {
         let plain = [b' ', b'!', b'#', b'[', b']', b'a', 0x7f, 0x80, 0xa2, 0xdc, 0xff];
-        for length in (0..20).chain(56..76).chain([130, 200]) {
+        for length in (0..20).chain(44..84).chain([130, 200, 300, 400]) {
             let text: Vec<u8> = plain.iter().copied().cycle().take(length).collect();
             assert_eq!((plain_end(&text), find_stop(&text)), (length, None));
             for at in 0..length {

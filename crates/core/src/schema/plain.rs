@@ -1,5 +1,6 @@
-//! Schemas that say which members there are and of what kind, and no more: most of them. Arguments that match one are
-//! seen to match as they were sent, without being taken apart.
+//! Schemas that say which members there are and of what kind: most of them. Arguments that match one are seen to match
+//! as they were sent, without being taken apart. Where a schema says more of a member, nothing is sure of those who have
+//! it.
 
 use serde_json::{Map, Value};
 use toolgrove_wire::Raw;
@@ -27,19 +28,20 @@ enum Kind {
     Null,
     Object,
     Array,
+    /// Of which more is said than its kind.
+    More,
 }
 
 impl Plain {
-    /// `None` for a schema that says more.
+    /// `None` for a schema that says more of the whole.
     pub(super) fn of(schema: &Value) -> Option<Self> {
         let (mut members, mut required, mut is_closed) = (Vec::new(), 0, false);
         for (key, value) in schema.as_object().filter(|it| it.get("type").is_some_and(|it| it == "object"))? {
             match key.as_str() {
-                "type" | "required" => {}
+                "type" | "required" | "$defs" | "definitions" => {}
                 "properties" => {
-                    let all = value.as_object()?.iter();
                     members =
-                        all.map(|(key, it)| Some((key.clone(), Kind::of(it)?))).collect::<Option<_>>()?;
+                        value.as_object()?.iter().map(|(key, it)| (key.clone(), Kind::of(it))).collect();
                 }
                 "additionalProperties" => is_closed = !value.as_bool()?,
                 "$schema" if DRAFTS.iter().any(|it| value.as_str().is_some_and(|at| at.contains(it))) => {}
@@ -72,10 +74,12 @@ impl Plain {
 }
 
 impl Kind {
-    fn of(schema: &Value) -> Option<Self> {
-        let members: &Map<String, Value> = schema.as_object()?;
-        members.keys().all(|it| it == "type" || REMARKS.contains(&it.as_str())).then_some(())?;
-        Some(match members.get("type").map(Value::as_str) {
+    fn of(schema: &Value) -> Self {
+        let says_more = |members: &Map<String, Value>| {
+            members.keys().any(|it| it != "type" && !REMARKS.contains(&it.as_str()))
+        };
+        let Some(members) = schema.as_object().filter(|it| !says_more(it)) else { return Self::More };
+        match members.get("type").map(Value::as_str) {
             None => Self::Any,
             Some(Some("string")) => Self::String,
             Some(Some("number")) => Self::Number,
@@ -84,13 +88,14 @@ impl Kind {
             Some(Some("null")) => Self::Null,
             Some(Some("object")) => Self::Object,
             Some(Some("array")) => Self::Array,
-            Some(_) => return None,
-        })
+            Some(_) => Self::More,
+        }
     }
 
     fn has(self, value: &[u8]) -> bool {
         match value.first() {
             _ if self == Self::Any => true,
+            _ if self == Self::More => false,
             Some(b'"') => self == Self::String,
             Some(b'{') => self == Self::Object,
             Some(b'[') => self == Self::Array,

@@ -15,7 +15,7 @@ use toolgrove_core::call::{Asking, Call, Caller, Door, Method, Outcome, View};
 use toolgrove_core::event::{Along, Event, Events, Heard, Next, Progress};
 use toolgrove_core::{Error, text::view};
 use toolgrove_wire::legacy::Version;
-use toolgrove_wire::{Abilities, Edit, Raw, sse};
+use toolgrove_wire::{Abilities, Draft, Raw, sse};
 use uuid::Uuid;
 
 use super::body;
@@ -115,7 +115,7 @@ pub async fn run(
     arguments: Raw,
     events: Events,
 ) -> Result<Raw, Error> {
-    let params = Raw::of(&json!({ "name": tool }));
+    let named = Draft::from(Raw::of(&json!({ "name": tool })));
     let call = Call {
         id: Uuid::now_v7(),
         parent: None,
@@ -123,7 +123,7 @@ pub async fn run(
         door,
         view: View::All,
         method: Method::CallTool,
-        params: Edit::of(&params).set("arguments", arguments).done(),
+        params: named.set("arguments", arguments),
         chat: caller.chat(),
         depth: 0,
         abilities: Abilities::NONE,

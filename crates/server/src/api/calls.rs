@@ -247,10 +247,9 @@ pub async fn one(
     let unknown = || Error::NotFound(format!("call {id}"));
     let id = Uuid::parse_str(&id).map_err(|_| unknown())?;
     app.hub.log().flush().await;
-    let call = app.store.call(caller.person, id).await?;
     // A token for some instances knows its own calls only.
     let is_theirs = |it: &CallRecord| caller.grants.is_none() || it.token_id == caller.token;
-    let call = call.filter(is_theirs).ok_or_else(unknown)?;
+    let call = app.store.call_if(caller.person, id, is_theirs).await?.ok_or_else(unknown)?;
     let nested = app.store.nested_calls(caller.person, id).await?;
     Ok(Json(CallDetail::of(&call, &nested)))
 }

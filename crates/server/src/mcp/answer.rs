@@ -14,7 +14,7 @@ use toolgrove_wire::capability::TASKS;
 use toolgrove_wire::envelope::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use toolgrove_wire::legacy::{self, Version};
 use toolgrove_wire::modern::{self, CacheHint, MISSING_CAPABILITY, RequestMeta, ResultKind};
-use toolgrove_wire::{Abilities, Edit, Raw, RpcError};
+use toolgrove_wire::{Abilities, Draft, Edit, Raw, RpcError};
 use uuid::Uuid;
 
 use super::park::{self, Binding};
@@ -40,7 +40,15 @@ pub struct Client {
 /// What a client calls itself, as far as anybody will want to read it.
 pub fn client_name(info: &Raw) -> Option<Arc<str>> {
     const LONGEST: usize = 100;
-    let name = info.get_text("title").or_else(|| info.get_text("name"))?;
+    let (mut title, mut name) = (None, None);
+    for member in info.members() {
+        match &*member.name() {
+            b"title" => title = Some(member.value()),
+            b"name" => name = Some(member.value()),
+            _ => {}
+        }
+    }
+    let name = [&title, &name].into_iter().flatten().find_map(Raw::text)?;
     if name.len() <= LONGEST && name.bytes().all(|it| it.is_ascii_graphic()) {
         return (!name.is_empty()).then(|| name.into());
     }
@@ -109,17 +117,17 @@ pub async fn answer(
     params: Option<Raw>,
     meta: &RequestMeta,
     events: Events,
-) -> Result<Raw, Failure> {
+) -> Result<Draft, Failure> {
     if let Some(method) = Method::parse(method) {
         return call_answer(app, client, method, params, meta, events).await;
     }
     let list = ListKind::ALL.into_iter().find(|it| it.method() == method);
     if let Some(kind) = list {
-        return Box::pin(list_answer(app, client, kind, params.as_ref())).await;
+        return Box::pin(list_answer(app, client, kind, params.as_ref())).await.map(Into::into);
     }
     match (client.era, method) {
-        (ClientEra::Modern, "server/discover") => Ok(discover(app, client)?),
-        (ClientEra::Legacy(_), "ping") => Ok(Raw::empty_object()),
+        (ClientEra::Modern, "server/discover") => Ok(discover(app, client)?.into()),
+        (ClientEra::Legacy(_), "ping") => Ok(Raw::empty_object().into()),
         (era, _) => {
             // To a legacy client 404 says that its session is over.
             let status = if era == ClientEra::Modern { 404 } else { 200 };
@@ -161,7 +169,7 @@ async fn call_answer(
     params: Option<Raw>,
     meta: &RequestMeta,
     events: Events,
-) -> Result<Raw, Failure> {
+) -> Result<Draft, Failure> {
     let mut params = params.unwrap_or_else(Raw::empty_object);
     let mut task_token = None;
     if matches!(method, Method::GetTask | Method::UpdateTask | Method::CancelTask) {
@@ -182,7 +190,7 @@ async fn call_answer(
         door: client.door,
         view: client.view.clone(),
         method,
-        params: modern::without_hop_keys(&params, meta),
+        params: modern::without_hop_keys(params.clone(), meta),
         chat: meta.chat.as_deref().map_or_else(|| client.chat.clone(), Into::into),
         depth: meta.depth,
         abilities: client.abilities,
@@ -194,8 +202,8 @@ async fn call_answer(
         client: client.name.clone(),
         started_at: app.hub.now(),
     };
-    let params = call.params.clone();
-    let called = if has_agreed(&call) {
+    let meant = || modern::without_hop_keys(params.clone(), meta).raw();
+    let called = if meta.responses.is_some() && has_agreed(&call) {
         Box::pin(call_after_visit(app, call, events)).await
     } else {
         app.hub.call(call, events).await
@@ -203,29 +211,33 @@ async fn call_answer(
     let Outcome { result, kind, instance } = match called {
         Ok(outcome) => outcome,
         // Over MCP a model can correct its own arguments, so they come back as a result.
-        Err(error @ Error::Arguments { .. }) => return Ok(in_era(app, client, method, &tool_error(&error))),
+        Err(error @ Error::Arguments { .. }) => {
+            return Ok(in_era(app, client, method, &tool_error(&error)).into());
+        }
         Err(Error::Server { code: URL_REQUIRED, message, data }) => {
-            return url_required(app, client, method, &params, message, data);
+            return url_required(app, client, method, &meant(), message, data).map(Into::into);
         }
         Err(error) => return Err(in_words_of(client, method, meta, &error)),
     };
     if client.era != ClientEra::Modern {
-        return Ok(in_era(app, client, method, &result));
+        return Ok(in_era(app, client, method, &result).into());
     }
     Ok(match kind {
         ResultKind::InputRequired => {
-            let binding = Binding::of(client, method.as_str(), &params);
-            park::relay(app, &binding, &instance.server_name, &modern::with_origin(&instance.slug, &result))
+            let binding = Binding::of(client, method.as_str(), &meant());
+            let result = modern::with_origin(&instance.slug, &result);
+            park::relay(app, &binding, &instance.server_name, &result).into()
         }
         ResultKind::Task => {
-            task::created(app, client, instance.id, &modern::with_origin(&instance.slug, &result))
+            task::created(app, client, instance.id, &modern::with_origin(&instance.slug, &result)).into()
         }
         ResultKind::Complete | ResultKind::Other(_) => {
-            let result = task::renamed(method, task_token.as_deref(), &result);
+            let result = task::renamed(method, task_token.as_deref(), result);
             // What answers had a part in is nobody's to keep.
-            let is_answered = params.get("inputResponses").is_some();
+            let is_answered = meta.responses.is_some();
             let result = if is_answered { Edit::of(&result).remove("ttlMs").done() } else { result };
-            modern::complete_from(&instance.slug, &result, &app.server_info, cache_hint(method, &result))
+            let hint = cache_hint(method, &result);
+            modern::complete_from(&instance.slug, result, &app.server_info, hint)
         }
     })
 }

@@ -10,14 +10,14 @@ use futures::FutureExt;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use toolgrove_core::task;
-use toolgrove_wire::Raw;
+use toolgrove_wire::Draft;
 
 use super::answer::{Failure, broken};
 
 /// How long a request runs on for which nobody waits, and how long what came of it can still be asked for.
 pub(super) const GRACE: Duration = Duration::from_secs(60);
 
-type Answer = Result<Raw, Failure>;
+type Answer = Result<Draft, Failure>;
 
 /// The future of an answer. Dropped before its end, it runs on for its grace, or not at all.
 pub struct Answering {

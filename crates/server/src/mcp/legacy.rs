@@ -18,12 +18,12 @@ use toolgrove_wire::{Abilities, Edit, Id, Message, Raw};
 
 use super::Reply;
 use super::answer::{Client, ClientEra, Failure, capabilities, client_name, instructions};
+use super::headers;
 use super::notices::{Notices, Wanted};
 use super::session::{self, Session, unlisted};
 use super::stream::{Running, event_stream, json as json_response, notice_stream, refuse};
 use crate::App;
 
-const SESSION: &str = "mcp-session-id";
 /// The version a client asked for, if we know it, else our newest.
 pub fn negotiate(params: Option<&Raw>) -> Result<Version, Failure> {
     let asked = params.and_then(|it| it.get_text("protocolVersion"));
@@ -60,13 +60,13 @@ pub(super) fn reply<'a>(
     let refused = |id: Option<&Id>, failure: &Failure| {
         Reply::Now(refuse(id, ClientEra::Legacy(Version::LATEST), failure))
     };
-    if let Some(header) = headers.get("mcp-protocol-version")
+    if let Some(header) = headers.get(headers::VERSION)
         && header.to_str().ok().and_then(Version::parse).is_none()
     {
         let text = "header MCP-Protocol-Version names no version known here";
         return refused(None, &Failure::new(400, INVALID_REQUEST, text));
     }
-    let session = match headers.get(SESSION).map(|it| it.to_str().unwrap_or_default()) {
+    let session = match headers.get(headers::SESSION).map(|it| it.to_str().unwrap_or_default()) {
         None => None,
         Some(id) => {
             let text = "this session does not exist; initialize again";
@@ -119,8 +119,7 @@ pub(super) fn reply<'a>(
 
 /// A client without a session: each of its requests is a session of its own that nobody can find.
 fn stateless(caller: &Caller, view: View, headers: &HeaderMap) -> Arc<Session> {
-    let version =
-        headers.get("mcp-protocol-version").and_then(|it| it.to_str().ok()).and_then(Version::parse);
+    let version = headers.get(headers::VERSION).and_then(|it| it.to_str().ok()).and_then(Version::parse);
     unlisted(caller, view, version.unwrap_or(Version::V2025_03_26))
 }
 
@@ -146,7 +145,7 @@ async fn initialize(
         Ok(result) => {
             let mut response = json_response(200, envelope::response(id, &result).into());
             if let Ok(value) = HeaderValue::from_str(&session.id) {
-                response.headers_mut().insert(SESSION, value);
+                response.headers_mut().insert(headers::SESSION, value);
             }
             response
         }
@@ -190,7 +189,9 @@ async fn batch(app: &Arc<App>, caller: &Arc<Caller>, session: &Arc<Session>, bod
 
 /// `GET`: the stream on which a session hears of changes.
 pub fn hear(app: &Arc<App>, caller: &Arc<Caller>, view: &View, headers: &HeaderMap) -> Response {
-    let Some(id) = headers.get(SESSION) else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
+    let Some(id) = headers.get(headers::SESSION) else {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    };
     let Some(session) = app.sessions.find(id.to_str().unwrap_or_default(), caller, view) else {
         return StatusCode::NOT_FOUND.into_response();
     };
@@ -210,7 +211,9 @@ pub fn hear(app: &Arc<App>, caller: &Arc<Caller>, view: &View, headers: &HeaderM
 
 /// `DELETE`: the end of a session.
 pub fn end(app: &Arc<App>, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
-    let Some(id) = headers.get(SESSION) else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
+    let Some(id) = headers.get(headers::SESSION) else {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    };
     match app.sessions.find(id.to_str().unwrap_or_default(), caller, view) {
         Some(session) => {
             session::close(app, &session);

@@ -1,12 +1,13 @@
 //! The 2026-07-28 door: every request stands alone, names its revision twice, and is refused when the two differ.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use futures::{FutureExt, stream};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use toolgrove_core::call::{Caller, Door, View};
 use toolgrove_core::event::{Events, Heard, Progress};
 use toolgrove_core::header;
@@ -17,6 +18,7 @@ use toolgrove_wire::{Abilities, Edit, Id, Message, Raw, RpcError, sse};
 use super::Reply;
 use super::answer::{Client, ClientEra, Failure, answer, client_name};
 use super::answering::Answering;
+use super::headers;
 use super::notices::{Notices, Wanted};
 use super::park::{self, Binding, Go, Parking, Returned};
 use super::stream::{Asker, Running, event_stream, json, refuse};
@@ -67,7 +69,7 @@ pub(super) fn reply<'a>(
             return refused(envelope::id_of(&body).as_ref(), &failure);
         }
     };
-    if TRACE.iter().any(|it| headers.contains_key(*it)) {
+    if headers.contains_key(headers::TRACE_PARENT) || headers.contains_key(headers::TRACE_STATE) {
         params = with_trace(headers, params);
         meta.has_other_keys = true;
     }
@@ -95,13 +97,11 @@ pub(super) fn reply<'a>(
     }
 }
 
-const TRACE: [&str; 2] = ["traceparent", "tracestate"];
-
 /// A trace context may also come as HTTP headers; what stands in `_meta` counts more.
 fn with_trace(headers: &HeaderMap, params: Option<Raw>) -> Option<Raw> {
     let params = params?;
     let Some(meta) = params.get("_meta") else { return Some(params) };
-    let missing: Vec<_> = TRACE
+    let missing: Vec<_> = ["traceparent", "tracestate"]
         .into_iter()
         .filter(|it| meta.get(it).is_none())
         .filter_map(|it| Some((it, Raw::string(headers.get(it)?.to_str().ok()?))))
@@ -127,8 +127,8 @@ pub(super) fn start(
 ) -> Started {
     let mut params = params.unwrap_or_else(Raw::empty_object);
     let may_ask = matches!(method.as_str(), "tools/call" | "prompts/get" | "resources/read");
-    let responses = params.get("inputResponses").filter(|_| may_ask);
-    if let Some(state) = params.get("requestState").filter(|_| may_ask) {
+    let responses = meta.responses.clone().filter(|_| may_ask);
+    if let Some(state) = meta.state.clone().filter(|_| may_ask) {
         let binding = Binding::of(&client, &method, &params);
         match park::returned(app, &binding, &state, responses.as_ref()) {
             Ok(Returned::Parked(resumed)) => {
@@ -211,7 +211,8 @@ fn check_params(
     let arguments = params.and_then(|it| it.get("arguments")).unwrap_or_else(Raw::empty_object);
     for annotation in annotations {
         let header_name = format!("mcp-param-{}", annotation.name.to_ascii_lowercase());
-        let given = single(headers, &header_name)?;
+        let header_name = HeaderName::try_from(header_name).ok();
+        let given = header_name.map(|it| single(headers, &it)).transpose()?.flatten();
         if !header::matches(annotation, &arguments, given.as_deref()) {
             return Err(mismatch(&format!("header Mcp-Param-{} and the arguments differ", annotation.name)));
         }
@@ -266,14 +267,14 @@ fn check_headers(
     params: Option<&Raw>,
     meta: &RequestMeta,
 ) -> Result<(), Failure> {
-    let version = single(headers, "mcp-protocol-version")?;
+    let version = single(headers, &headers::VERSION)?;
     let version = version.ok_or_else(|| mismatch("header MCP-Protocol-Version is missing"))?;
     check_meta(method, meta)?;
     if meta.version.as_deref() != Some(&version) {
         return Err(mismatch("header MCP-Protocol-Version and _meta differ"));
     }
     check_version(&version)?;
-    match single(headers, "mcp-method")? {
+    match single(headers, &headers::METHOD)? {
         None => return Err(mismatch("header Mcp-Method is missing")),
         Some(named) if named != method => return Err(mismatch("header Mcp-Method and the body differ")),
         Some(_) => {}
@@ -287,7 +288,7 @@ fn check_headers(
     let Some(wanted) = params.and_then(|it| it.get_text(member)) else {
         return Err(Failure::new(400, INVALID_PARAMS, format!("missing: {member}")));
     };
-    match single(headers, "mcp-name")? {
+    match single(headers, &headers::NAME)? {
         None => Err(mismatch("header Mcp-Name is missing")),
         Some(named) if named != wanted => Err(mismatch("header Mcp-Name and the body differ")),
         Some(_) => Ok(()),
@@ -299,7 +300,7 @@ fn mismatch(message: &str) -> Failure {
 }
 
 /// The one value of a header, decoded from its base64 form if it has it.
-fn single(headers: &HeaderMap, name: &str) -> Result<Option<String>, Failure> {
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<Cow<'a, str>>, Failure> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
@@ -308,10 +309,10 @@ fn single(headers: &HeaderMap, name: &str) -> Result<Option<String>, Failure> {
     let unreadable = || mismatch(&format!("header {name} is not readable"));
     let text = value.to_str().map_err(|_| unreadable())?.trim();
     match text.strip_prefix("=?base64?").and_then(|it| it.strip_suffix("?=")) {
-        None => Ok(Some(text.to_owned())),
+        None => Ok(Some(Cow::Borrowed(text))),
         Some(encoded) => {
             let bytes = BASE64_STANDARD.decode(encoded).map_err(|_| unreadable())?;
-            String::from_utf8(bytes).map(Some).map_err(|_| unreadable())
+            String::from_utf8(bytes).map(|it| Some(Cow::Owned(it))).map_err(|_| unreadable())
         }
     }
 }

@@ -201,7 +201,7 @@ pub(super) fn park(mut running: Box<Running>, asks: Vec<Ask>) -> Put {
         tracing::warn!(call = %parking.call, "a question was declined: too many are open");
         return Put::Answered(running);
     }
-    Put::Ended(Ok(keep(running, asks)))
+    Put::Ended(Ok(keep(running, asks).into()))
 }
 
 /// Puts a call into the lot under its next round.

@@ -14,10 +14,10 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 use toolgrove_core::task;
 use toolgrove_wire::legacy::Version;
-use toolgrove_wire::{envelope, sse};
+use toolgrove_wire::sse;
 
 use super::answering::GRACE;
-use super::stream::{Frame, KEEP_ALIVE, Running, unknown_id};
+use super::stream::{Frame, KEEP_ALIVE, Running};
 
 const EVENTS: usize = 256;
 const BYTES: usize = 1024 * 1024;
@@ -107,11 +107,7 @@ impl Replay {
                 }
                 (Frame::Quiet, Some(rest)) => running = rest,
                 (Frame::Final(result), _) => {
-                    let message = match result {
-                        Ok(result) => envelope::response(&id, &result),
-                        Err(failure) => envelope::error(Some(&id), &failure.rpc, unknown_id(era)),
-                    };
-                    self.push(&message);
+                    self.push(&Running::final_bytes(&id, era, &result));
                     break;
                 }
                 (_, None) => break,

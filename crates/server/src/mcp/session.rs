@@ -211,12 +211,13 @@ impl Session {
             let app = app.clone();
             let answer = async move {
                 let session = &listed.session;
-                match method.as_str() {
+                let own = match method.as_str() {
                     "logging/setLevel" => session.set_log_level(params.as_ref()),
                     "resources/subscribe" => session.subscribe(&app, &client.caller, params.as_ref()).await,
                     "resources/unsubscribe" => session.unsubscribe(params.as_ref()),
-                    _ => answer(&app, &client, &method, params, &meta, events).await,
-                }
+                    _ => return answer(&app, &client, &method, params, &meta, events).await,
+                };
+                own.map(Into::into)
             };
             let answer = Abortable::new(answer, aborted)
                 .map(|it| it.unwrap_or_else(|_| Err(broken("the call was cancelled"))));

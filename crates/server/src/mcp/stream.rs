@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use toolgrove_core::event::{Ask, Event, Heard};
 use toolgrove_wire::envelope::{self, UnknownId};
-use toolgrove_wire::{Id, Pieces, Raw, sse};
+use toolgrove_wire::{Draft, Id, Pieces, Raw, sse};
 
 use super::answer::{ClientEra, Failure, notification};
 use super::answering::Answering;
@@ -59,14 +59,14 @@ pub enum Asker {
 enum Step {
     Note(Bytes),
     Ask(Ask),
-    Final(Result<Raw, Failure>),
+    Final(Result<Draft, Failure>),
 }
 
 /// What the client gets next.
 pub(super) enum Frame {
     Note(Bytes),
     Quiet,
-    Final(Result<Raw, Failure>),
+    Final(Result<Draft, Failure>),
 }
 
 impl Running {
@@ -157,21 +157,21 @@ impl Running {
         super::park::park(self, asks)
     }
 
-    fn last(id: &Id, era: ClientEra, result: &Result<Raw, Failure>) -> Pieces {
+    fn last(id: &Id, era: ClientEra, result: &Result<Draft, Failure>) -> Pieces {
         match result {
             Ok(result) => envelope::response_in_pieces(id, result),
             Err(failure) => envelope::error(Some(id), &failure.rpc, unknown_id(era)).into(),
         }
     }
 
-    fn final_bytes(id: &Id, era: ClientEra, result: &Result<Raw, Failure>) -> Bytes {
+    pub(super) fn final_bytes(id: &Id, era: ClientEra, result: &Result<Draft, Failure>) -> Bytes {
         Self::last(id, era, result).into_bytes()
     }
 
     /// The HTTP answer. Dropping it drops the request, which cancels it.
     pub async fn respond(self: Box<Self>, takes: Takes) -> Response {
         let (id, era) = (self.id.clone(), self.era);
-        let whole = |result: &Result<Raw, Failure>| {
+        let whole = |result: &Result<Draft, Failure>| {
             let status = result.as_ref().err().map_or(200, |it| it.status);
             let body = Self::last(&id, era, result);
             match takes.zips.as_ref().and_then(|it| it.zip(&body)) {
@@ -226,7 +226,7 @@ impl Running {
     }
 
     /// The result alone, for a client that cannot be told anything else.
-    pub(super) async fn finish(self: Box<Self>) -> Result<Raw, Failure> {
+    pub(super) async fn finish(self: Box<Self>) -> Result<Draft, Failure> {
         let mut running = self;
         loop {
             match running.advance(KEEP_ALIVE).await {
@@ -267,7 +267,7 @@ impl Running {
 /// What became of a question to a modern client.
 pub(super) enum Put {
     Answered(Box<Running>),
-    Ended(Result<Raw, Failure>),
+    Ended(Result<Draft, Failure>),
 }
 
 /// What the client can read.

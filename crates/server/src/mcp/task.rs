@@ -46,11 +46,11 @@ pub(super) fn watched(app: &App, client: &Client, token: &str) -> Option<(Uuid, 
 }
 
 /// The answer about a task under the id its client knows.
-pub(super) fn renamed(method: Method, token: Option<&str>, result: &Raw) -> Raw {
+pub(super) fn renamed(method: Method, token: Option<&str>, result: Raw) -> Raw {
     match (method, token) {
         (Method::GetTask, Some(token)) if result.get("taskId").is_some() => {
-            Edit::of(result).set_text("taskId", token).done()
+            Edit::of(&result).set_text("taskId", token).done()
         }
-        _ => result.clone(),
+        _ => result,
     }
 }

@@ -142,6 +142,7 @@ mod tests {
     use std::io::Read;
 
     use flate2::read::GzDecoder;
+    use toolgrove_wire::{Id, Raw, envelope};
 
     use super::*;
 
@@ -152,9 +153,9 @@ mod tests {
     }
 
     fn around(id: &str, list: &Bytes) -> Pieces {
-        let mut front = Pieces::begin(64, list);
-        front.put_slice(format!(r#"{{"id":{id},"result":"#).as_bytes());
-        Pieces::end(front, list)
+        let raw = |bytes: Bytes| Raw::parse(bytes).expect("JSON");
+        let id = Id::new(raw(id.to_owned().into())).expect("an id");
+        envelope::response_in_pieces(&id, &raw(list.clone()).into())
     }
 
     /// Read to the last byte by a reader that checks lengths and sums.

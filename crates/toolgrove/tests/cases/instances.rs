@@ -594,7 +594,7 @@ async fn session_idle(_: Case) {
     let call = async || {
         let outgoing = Outgoing {
             method: toolgrove_core::call::Method::CallTool,
-            params: toolgrove_wire::Raw::of(&json!({ "name": "echo" })),
+            params: toolgrove_wire::Raw::of(&json!({ "name": "echo" })).into(),
             chat: "chat".into(),
             log_level: None,
             abilities: toolgrove_wire::Abilities::NONE,

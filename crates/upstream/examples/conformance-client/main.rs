@@ -199,7 +199,7 @@ impl Client {
             door: Door::Cli,
             view: View::One { slug: SLUG.into() },
             method,
-            params: Raw::of(params),
+            params: Raw::of(params).into(),
             chat: "conformance".into(),
             depth: 0,
             abilities: abilities.into_iter().fold(Abilities::NONE, Abilities::with),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use toolgrove_core::Error;
-use toolgrove_wire::{Edit, Raw};
+use toolgrove_wire::Raw;
 
 use super::Link;
 use crate::failure::Failure;
@@ -17,14 +17,15 @@ const PAUSE_MS: u64 = 1_000;
 
 /// Runs a call as a task, from its creation to its result.
 pub(super) async fn run(link: &Link, ask: &Ask<'_>) -> Result<Raw, Failure> {
-    let params = Edit::of(ask.params).set("task", Raw::of(&json!({ "ttl": TTL_MS }))).done();
+    let params = ask.params.clone().set("task", Raw::of(&json!({ "ttl": TTL_MS })));
     let created = link.ask(&Ask { params: &params, ..*ask }).await?;
     // A server may answer at once.
     let Some(mut task) = created.get("task").filter(Raw::is_object) else { return Ok(created) };
     let broken = || link.context.garbled("a task without an id");
     let named = Raw::object("taskId", &task.get("taskId").filter(Raw::is_string).ok_or_else(broken)?);
     let mut cancel = CancelOnDrop { link, named: &named, done: false };
-    let follow = async |method| link.ask(&Ask { method, params: &named, ..*ask }).await;
+    let params = named.clone().into();
+    let follow = async |method| link.ask(&Ask { method, params: &params, ..*ask }).await;
     let started = Instant::now();
     while task.get_text("status").as_deref() == Some("working") {
         if started.elapsed() > IN_ALL {

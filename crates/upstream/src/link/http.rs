@@ -148,7 +148,7 @@ async fn fall_back(
 async fn probe(context: &Arc<Context>, endpoint: &Endpoint) -> Finding {
     let session = Session::modern(context, modern::VERSION, "");
     let wire = Wire::new(context, endpoint.clone(), &session, Desk::new(Abilities::NONE), None);
-    let params = Raw::empty_object();
+    let params = Raw::empty_object().into();
     let answer = wire.exchange(&era::handshake(era::DISCOVER, &params, OPEN_TIMEOUT)).await;
     era::find(context, answer.map(|it| it.result), modern::VERSION)
 }

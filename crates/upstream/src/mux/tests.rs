@@ -2,13 +2,14 @@
 
 use tokio::time::{advance, timeout};
 use toolgrove_core::event::{Event, Events, Progress};
+use toolgrove_wire::Draft;
 
 use super::*;
 use crate::context::tests::context;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn ask<'a>(params: &'a Raw, events: &'a Events) -> Ask<'a> {
+fn ask<'a>(params: &'a Draft, events: &'a Events) -> Ask<'a> {
     let own = Ask::own("tools/call", params, SECOND, Leaving::Cancel);
     Ask { events, log_level: Some("info"), ..own }
 }
@@ -25,7 +26,7 @@ async fn sent(outbox: &mut mpsc::Receiver<Outbound>) -> String {
 #[tokio::test(start_paused = true)]
 async fn progress_restarts_the_clock_and_silence_runs_it_down() {
     let (mux, mut outbox) = Mux::new(context(), Abilities::NONE);
-    let (params, (events, mut heard)) = (Raw::empty_object(), Events::channel(Progress::Wanted));
+    let (params, (events, mut heard)) = (Raw::empty_object().into(), Events::channel(Progress::Wanted));
     let request = ask(&params, &events);
     let call = mux.ask(&Speech::Legacy, &request);
     tokio::pin!(call);
@@ -52,7 +53,7 @@ async fn progress_restarts_the_clock_and_silence_runs_it_down() {
 #[tokio::test(start_paused = true)]
 async fn a_log_message_goes_to_the_only_call_and_to_nobody_when_there_are_two() {
     let (mux, _outbox) = Mux::new(context(), Abilities::NONE);
-    let (params, (events, mut heard)) = (Raw::empty_object(), Events::channel(Progress::Wanted));
+    let (params, (events, mut heard)) = (Raw::empty_object().into(), Events::channel(Progress::Wanted));
     let message = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error"}}"#;
     let first = mux.enter(&ask(&params, &events)).expect("open");
     say(&mux, message);
@@ -66,7 +67,7 @@ async fn a_log_message_goes_to_the_only_call_and_to_nobody_when_there_are_two() 
 #[tokio::test(start_paused = true)]
 async fn an_end_fails_who_waits_as_lost_and_who_comes_later_as_not_taken() {
     let (mux, _outbox) = Mux::new(context(), Abilities::NONE);
-    let (params, events) = (Raw::empty_object(), Events::none());
+    let (params, events) = (Raw::empty_object().into(), Events::none());
     let request = ask(&params, &events);
     let call = mux.ask(&Speech::Legacy, &request);
     tokio::pin!(call);
@@ -82,7 +83,7 @@ async fn an_end_fails_who_waits_as_lost_and_who_comes_later_as_not_taken() {
 #[tokio::test(start_paused = true)]
 async fn a_batch_is_taken_apart() {
     let (mux, _outbox) = Mux::new(context(), Abilities::NONE);
-    let (params, events) = (Raw::empty_object(), Events::none());
+    let (params, events) = (Raw::empty_object().into(), Events::none());
     let request = ask(&params, &events);
     let first = mux.ask(&Speech::Legacy, &request);
     let second = mux.ask(&Speech::Legacy, &request);

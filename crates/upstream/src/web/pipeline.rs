@@ -19,11 +19,11 @@ use http::{Response, StatusCode, Version};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use toolgrove_core::task::spawn;
+use toolgrove_wire::put_number;
 
 use self::habit::Habit;
 use self::pipe::Pipe;
 use super::{Endpoint, Inflow, Kind, Own, kind};
-use crate::speech::put_number;
 
 /// So many at once are worth a connection in common.
 const MANY: usize = 4;

@@ -229,7 +229,7 @@ async fn hub(witness: &str, shepherd: &str) {
     });
     let outgoing = Outgoing {
         method: Method::CallTool,
-        params: toolgrove_wire::Raw::of(&json!({ "name": "spawn" })),
+        params: toolgrove_wire::Raw::of(&json!({ "name": "spawn" })).into(),
         chat: "chat".into(),
         log_level: None,
         abilities: toolgrove_wire::Abilities::NONE,

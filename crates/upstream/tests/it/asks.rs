@@ -231,7 +231,7 @@ async fn a_call_nobody_looks_at_for_ten_minutes_goes_on_where_it_was() {
         // Parked: only the link's own tasks run.
         advance(Duration::from_secs(600)).await;
         answer(first);
-        if outgoing.params.as_str().contains("multi_round") {
+        if outgoing.params.raw().as_str().contains("multi_round") {
             let Some(Event::Ask(second)) = rx.recv().await else { panic!("a second question") };
             advance(Duration::from_secs(600)).await;
             answer(second);

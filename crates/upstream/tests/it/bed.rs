@@ -115,7 +115,7 @@ pub(crate) fn is_alive(pid: &str) -> bool {
 pub(crate) fn call(tool: &str, arguments: Value) -> Outgoing {
     Outgoing {
         method: Method::CallTool,
-        params: Raw::of(&json!({ "name": tool, "arguments": arguments })),
+        params: Raw::of(&json!({ "name": tool, "arguments": arguments })).into(),
         chat: "chat".into(),
         log_level: None,
         abilities: Abilities::NONE,

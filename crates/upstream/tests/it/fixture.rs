@@ -100,8 +100,8 @@ async fn arguments_arrive_and_results_return_byte_for_byte() {
     let mut outgoing = call("test_simple_text", Value::Null);
     let params =
         "{\"name\": \"test_simple_text\", \"arguments\":{ \"n\":12345678901234567890123,  \"e\":1e400 }}";
-    outgoing.params = toolgrove_wire::Raw::parse(params).expect("JSON");
+    outgoing.params = toolgrove_wire::Raw::parse(params).expect("JSON").into();
     bed.request(outgoing).await.expect("a result");
     let sent = running.log().pop().expect("a call").body;
-    assert!(sent.ends_with("\"arguments\":{ \"n\":12345678901234567890123,  \"e\":1e400 }}}"), "{sent}");
+    assert!(sent.contains("\"arguments\":{ \"n\":12345678901234567890123,  \"e\":1e400 },"), "{sent}");
 }

@@ -62,7 +62,8 @@ async fn lines_over_a_socket_work_and_a_message_never_spans_two() {
     let mut outgoing = crate::bed::call("echo", json!({}));
     outgoing.params =
         toolgrove_wire::Raw::parse("{\n \"name\": \"echo\",\r\n \"arguments\": {\"a\": \"x\\ny\"}\n}")
-            .expect("JSON");
+            .expect("JSON")
+            .into();
     assert_eq!(bed.request(outgoing).await.expect("a result")["echo"]["a"], "x\ny");
     assert_eq!(lines.all().len(), 4);
 }

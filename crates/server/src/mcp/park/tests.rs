@@ -76,7 +76,7 @@ fn call_of(
             waiting.done(seen);
         }
         drop(alive);
-        Ok(Raw::of(&json!({ "content": [] })))
+        Ok(Raw::of(&json!({ "content": [] })).into())
     });
     let id = Id::number(1);
     let era = ClientEra::Modern;
@@ -109,7 +109,7 @@ impl Drop for Waiting {
 /// Runs a call until its client gets something, which must be a result.
 async fn until_result(running: impl Into<Box<Running>>) -> Raw {
     match running.into().advance(Duration::from_secs(60)).await {
-        (Frame::Final(Ok(result)), _) => result,
+        (Frame::Final(Ok(result)), _) => result.raw(),
         (Frame::Final(Err(failure)), _) => panic!("{failure:?}"),
         _ => panic!("no result"),
     }

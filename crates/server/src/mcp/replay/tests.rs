@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::advance;
 use toolgrove_core::event::{Event, Events, Progress};
-use toolgrove_wire::{Id, Raw};
+use toolgrove_wire::{Draft, Id, Raw};
 
 use super::super::answer::ClientEra;
 use super::super::answering::Answering;
@@ -22,7 +22,7 @@ struct Request {
     events: Events,
     /// Alive for as long as the request is.
     alive: Arc<()>,
-    end: oneshot::Sender<Raw>,
+    end: oneshot::Sender<Draft>,
 }
 
 fn request() -> (Request, Box<Running>) {
@@ -107,7 +107,7 @@ async fn a_result_waits_a_minute_for_its_client() {
     let (request, running) = request();
     drop(replays.record(running, Some(b"{}"), Version::LATEST));
     pass(30).await;
-    request.end.send(Raw::of(&json!({ "content": [] }))).expect("it runs");
+    request.end.send(Raw::of(&json!({ "content": [] })).into()).expect("it runs");
     pass(59).await;
     let mut stream: Read = Box::pin(replays.after("0-1").expect("the stream is there"));
     assert!(next(&mut stream).await.expect("the result").contains("\"content\":[]"));
@@ -149,7 +149,7 @@ async fn a_quiet_stream_can_be_resumed() {
         heard.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
     }
     drop(body);
-    request.end.send(Raw::of(&json!({ "content": [] }))).expect("it runs");
+    request.end.send(Raw::of(&json!({ "content": [] })).into()).expect("it runs");
     pass(30).await;
     let mut stream: Read = Box::pin(session.replays.after("0-0").expect("the stream is there"));
     assert!(next(&mut stream).await.expect("the result").contains("\"content\":[]"));

@@ -62,7 +62,7 @@ pub(super) async fn follow(wire: Arc<Wire>) {
 
 /// Keeps one `subscriptions/listen` open until the server refuses it.
 pub(super) async fn listen(wire: Arc<Wire>, topic: Topic, ack: Ack) {
-    let params = topic.params();
+    let params = topic.params().into();
     let (mut again, mut pauses) = (false, Pauses::new());
     loop {
         let abilities = topic.abilities();
