@@ -11,6 +11,7 @@ use std::time::Duration;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::json;
 use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use toolgrove_bundle::places::Home;
 use toolgrove_core::call::{Caller, Role};
@@ -18,6 +19,7 @@ use toolgrove_core::config::Mode;
 use toolgrove_core::hub::Hub;
 use toolgrove_core::net::Guard;
 use toolgrove_core::{Config, Error, Secret, meter, task};
+use toolgrove_rest::Rest;
 use toolgrove_server::bundles::Bundles;
 use toolgrove_server::connect::{Keyring, Replicas};
 use toolgrove_server::live::{self, Live};
@@ -37,8 +39,8 @@ use crate::paths::Paths;
 pub(crate) const SHEPHERD: &str = "shepherd";
 /// From a call answered out of memory to one that waited for the slowest server, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
-/// How often durations are added up.
-const ADD_UP: Duration = Duration::from_secs(1);
+/// How often is done what nobody waits for.
+const UPKEEP: Duration = Duration::from_secs(1);
 
 /// A hub that owns its folder.
 pub(crate) struct Started {
@@ -139,7 +141,7 @@ pub(crate) async fn start(paths: &Paths, config: Config, lock: Lock, port: u16) 
         store,
         config,
     });
-    task::spawn("metrics", add_up(Arc::downgrade(&app)));
+    task::spawn("upkeep", keep_up(Arc::downgrade(&app)));
     app.load().await?;
     app.start_tabs().await?;
     live::start(&app);
@@ -180,12 +182,19 @@ pub(crate) fn local_key(paths: &Paths) -> Result<Secret, Failure> {
     }
 }
 
-/// Adds up how long calls took, as long as the hub runs: until then each duration is kept, and nobody may ever ask.
-async fn add_up(app: Weak<App>) {
+/// Keeps the hub small, as long as it runs. How long calls took is added up: until then each duration is kept, and nobody
+/// may ever ask. What only the start or a rush needed is given back.
+async fn keep_up(app: Weak<App>) {
+    let mut rest = Rest::default();
     while let Some(app) = app.upgrade() {
         app.metrics.run_upkeep();
         drop(app);
-        sleep(ADD_UP).await;
+        sleep(UPKEEP).await;
+        if rest.is_due() {
+            // Here, because this is the thread that works, or one of them; then wherever nobody has to wait.
+            toolgrove_rest::give_back_own();
+            let _ = spawn_blocking(toolgrove_rest::give_back_shared).await;
+        }
     }
 }
 

@@ -1,0 +1,128 @@
+//! When memory is given back: once after the start and once after every rush, as soon as the process has come to rest.
+//!
+//! A call now and then is no rush. It finds in memory what the last one needed, and a process at rest is not kept from it
+//! by giving back over and over what it needs to rest.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// A tick in which the process worked longer was no rest. A call takes a fraction of a millisecond.
+const LITTLE: Duration = Duration::from_millis(20);
+
+/// What a process has done since it last gave memory back. It begins with its start, which is work.
+#[derive(Debug, Default)]
+pub struct Rest {
+    state: State,
+    /// How much was in memory when it had last given back and come to rest, in bytes.
+    low: u64,
+    /// How long the process had worked at the last tick.
+    worked: Duration,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Worked,
+    GaveBack,
+    Rests,
+}
+
+impl Rest {
+    /// Whether to give back now. To be asked every second.
+    pub fn is_due(&mut self) -> bool {
+        self.is_due_after(processor_time(), resident)
+    }
+
+    /// The same, for a process that has worked for so long. How much is in memory is asked only if it matters.
+    fn is_due_after(&mut self, worked: Duration, resident: impl FnOnce() -> Option<u64>) -> bool {
+        let lately = worked.saturating_sub(std::mem::replace(&mut self.worked, worked));
+        if lately > LITTLE {
+            self.state = State::Worked;
+            return false;
+        }
+        let before = std::mem::replace(&mut self.state, State::Rests);
+        if before == State::Rests {
+            return false;
+        }
+        let Some(resident) = resident() else { return false };
+        match before {
+            // What has come back at once is what it takes to rest.
+            State::GaveBack => self.low = resident,
+            State::Worked if resident > self.low + self.low / 5 => self.state = State::GaveBack,
+            State::Worked | State::Rests => {}
+        }
+        self.state == State::GaveBack
+    }
+}
+
+/// How many bytes of this process are in memory; `None` where the kernel does not say so.
+pub(crate) fn resident() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1024 * 1024;
+
+    /// Ticks in each of which the process works for so many milliseconds and then has so many MiB in memory; at which of
+    /// them it gives back.
+    #[track_caller]
+    fn check(ticks: &[(u64, u64)], expected: &[usize]) {
+        let (mut rest, mut worked, mut due) = (Rest::default(), Duration::ZERO, Vec::new());
+        for (place, (millis, mebibytes)) in ticks.iter().enumerate() {
+            worked += Duration::from_millis(*millis);
+            if rest.is_due_after(worked, || Some(mebibytes * MIB)) {
+                due.push(place);
+            }
+        }
+        assert_eq!(due, expected, "{ticks:?}");
+    }
+
+    #[test]
+    fn the_start_is_followed_by_one_giving_back() {
+        check(&[(15, 30), (1, 12), (0, 12), (0, 12)], &[0]);
+        check(&[(400, 50), (300, 50), (2, 50), (1, 12), (0, 12)], &[2]);
+    }
+
+    #[test]
+    fn so_is_every_rush_and_nothing_is_given_back_while_it_lasts() {
+        check(&[(15, 30), (1, 12), (900, 60), (900, 60), (30, 50), (2, 40), (1, 13), (0, 13)], &[0, 5]);
+    }
+
+    #[test]
+    fn a_rush_right_after_giving_back_is_followed_by_another() {
+        check(&[(15, 30), (900, 60), (2, 40), (1, 13), (0, 13)], &[0, 2]);
+    }
+
+    #[test]
+    fn a_call_now_and_then_changes_nothing() {
+        check(&[(15, 30), (1, 12), (4, 19), (0, 19), (4, 20), (4, 20), (0, 20)], &[0]);
+    }
+
+    #[test]
+    fn work_that_left_less_than_a_fifth_more_is_not_worth_it() {
+        check(&[(15, 30), (1, 10), (900, 12), (2, 12), (900, 13), (2, 13)], &[0, 5]);
+    }
+
+    #[test]
+    fn where_memory_cannot_be_measured_nothing_is_given_back() {
+        assert!(!Rest::default().is_due_after(Duration::ZERO, || None));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_kernel_says_how_long_a_process_worked_and_how_much_it_has_in_memory() {
+        assert!(processor_time() > Duration::ZERO);
+        assert!(resident().is_some_and(|it| it > 100 * 1024));
+    }
+}
