@@ -12,8 +12,8 @@ pub(crate) fn trim() {
     malloc_trim(0);
 }
 
-// SAFETY: they are declared as `mimalloc.h` and `malloc.h` have them. They may be called at any time, from any thread, and
-// touch nothing that is in use.
+// SAFETY: they are declared as `mimalloc.h` and `malloc.h` have them. They may be called at any time, from any thread,
+// and touch nothing that is in use.
 #[expect(unsafe_code, reason = "functions of C")]
 unsafe extern "C" {
     safe fn mi_collect(force: bool);

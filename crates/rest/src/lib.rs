@@ -1,7 +1,7 @@
 //! Gives memory back that only the start or a rush needed, so that a hub at rest is small.
 //!
-//! The only crate with `unsafe`: neither the allocators nor the kernel can be asked without it. Nothing that is given back is
-//! lost: it is memory that is free, or pages of the program's own file, which come back when somebody needs them.
+//! The only crate with `unsafe`: neither the allocators nor the kernel can be asked without it. Nothing is lost: it is
+//! memory that is free, or pages of the program's own file, which come back when somebody needs them.
 
 mod allocators;
 mod mappings;
@@ -15,8 +15,8 @@ pub fn give_back_own() {
     allocators::collect();
 }
 
-/// Gives back what all threads share: what the system's allocator has free, and every page of the program's file that is
-/// still as the file has it. This takes a millisecond or two, on any thread.
+/// Gives back what all threads share: what the system's allocator has free, and every page of the program's file that
+/// is still as the file has it. This takes a millisecond or two, on any thread.
 pub fn give_back_shared() {
     allocators::trim();
     program::give_back();

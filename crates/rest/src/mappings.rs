@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// The mappings of the file that `address` is from in which every page is as the file has it: private, not writable, and
-/// without a page that was written to earlier, as those are that the loader had filled in before it made them read-only.
+/// The mappings of the file that `address` is from in which every page is as the file has it: private, not writable,
+/// and without a page that was written to earlier, as the loader does with some before it makes them read-only.
 pub(crate) fn unchanged(smaps: &str, address: usize) -> Vec<Range<usize>> {
     let mappings: Vec<Mapping<'_>> = mappings(smaps);
     let Some(program) = mappings.iter().find(|it| it.range.contains(&address)).map(|it| it.file) else {
@@ -62,12 +62,11 @@ mod tests {
 
     #[track_caller]
     fn check(mappings: &[(&str, &str)], expected: &[Range<usize>]) {
-        let text: String = mappings
-            .iter()
-            .map(|(head, anonymous)| {
-                format!("{head}\nSize:     64 kB\nRss:      64 kB\n{anonymous}\nVmFlags: rd ex mr mw me\n")
-            })
-            .collect();
+        let rest = "Size:     64 kB\nRss:      64 kB";
+        let one = |(head, anonymous): &(&str, &str)| {
+            [*head, rest, *anonymous, "VmFlags: rd ex mr mw me"].join("\n")
+        };
+        let text = mappings.iter().map(one).collect::<Vec<_>>().join("\n");
         assert_eq!(unchanged(&text, 0x2800), expected, "{text}");
     }
 

@@ -11,8 +11,8 @@ pub(crate) fn give_back() {
     let Ok(smaps) = std::fs::read_to_string("/proc/self/smaps") else { return };
     for range in crate::mappings::unchanged(&smaps, here) {
         let start = std::ptr::with_exposed_provenance_mut(range.start);
-        // SAFETY: the range is a private mapping of a file that nobody can write to and that has no page of its own, so
-        // each of its pages is the file's, and is again when it is next looked at. Programs do not unmap their own code.
+        // SAFETY: the range is a private mapping of a file that nobody can write to and that has no page of its own,
+        // so each of its pages is the file's, and is again when it is next looked at. Nobody unmaps the program.
         #[expect(unsafe_code, reason = "the kernel is told about addresses")]
         let told = unsafe { madvise(start, range.len(), Advice::LinuxDontNeed) };
         // Where the kernel refuses, as with memory that is locked, the pages stay.

@@ -1,7 +1,8 @@
-//! When memory is given back: once after the start and once after every rush, as soon as the process has come to rest.
+//! When memory is given back: once after the start and once after every rush, as soon as the process has come to rest,
+//! and once when nothing at all has happened for long.
 //!
-//! A call now and then is no rush. It finds in memory what the last one needed, and a process at rest is not kept from it
-//! by giving back over and over what it needs to rest.
+//! A call now and then is no rush: it finds in memory what the last one needed. What comes back at once, because it is
+//! needed to rest, is not given back over and over.
 
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// A tick in which the process worked longer was no rest. A call takes a fraction of a millisecond.
 const LITTLE: Duration = Duration::from_millis(20);
+/// In a tick with less than that nothing has happened; so many of them in a row are long.
+const NOTHING: Duration = Duration::from_millis(1);
+const LONG: u32 = 30;
 
 /// What a process has done since it last gave memory back. It begins with its start, which is work.
 #[derive(Debug, Default)]
@@ -18,6 +22,8 @@ pub struct Rest {
     low: u64,
     /// How long the process had worked at the last tick.
     worked: Duration,
+    /// In how many ticks nothing has happened since.
+    still: u32,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -37,20 +43,21 @@ impl Rest {
     /// The same, for a process that has worked for so long. How much is in memory is asked only if it matters.
     fn is_due_after(&mut self, worked: Duration, resident: impl FnOnce() -> Option<u64>) -> bool {
         let lately = worked.saturating_sub(std::mem::replace(&mut self.worked, worked));
+        self.still = if lately > NOTHING { 0 } else { self.still.saturating_add(1) };
         if lately > LITTLE {
             self.state = State::Worked;
             return false;
         }
         let before = std::mem::replace(&mut self.state, State::Rests);
-        if before == State::Rests {
+        if before == State::Rests && self.still != LONG {
             return false;
         }
         let Some(resident) = resident() else { return false };
         match before {
             // What has come back at once is what it takes to rest.
             State::GaveBack => self.low = resident,
-            State::Worked if resident > self.low + self.low / 5 => self.state = State::GaveBack,
-            State::Worked | State::Rests => {}
+            _ if resident > self.low + self.low / 5 => self.state = State::GaveBack,
+            _ => {}
         }
         self.state == State::GaveBack
     }
@@ -74,8 +81,8 @@ mod tests {
 
     const MIB: u64 = 1024 * 1024;
 
-    /// Ticks in each of which the process works for so many milliseconds and then has so many MiB in memory; at which of
-    /// them it gives back.
+    /// Ticks in each of which the process works for so many milliseconds and then has so many MiB in memory; at which
+    /// of them it gives back.
     #[track_caller]
     fn check(ticks: &[(u64, u64)], expected: &[usize]) {
         let (mut rest, mut worked, mut due) = (Rest::default(), Duration::ZERO, Vec::new());
@@ -107,6 +114,15 @@ mod tests {
     #[test]
     fn a_call_now_and_then_changes_nothing() {
         check(&[(15, 30), (1, 12), (4, 19), (0, 19), (4, 20), (4, 20), (0, 20)], &[0]);
+    }
+
+    #[test]
+    fn what_a_call_brought_back_is_given_back_when_nothing_has_happened_for_long() {
+        let start = [(15, 30), (2, 12), (4, 19)];
+        let still = [(0, 19); LONG as usize];
+        check(&[&start[..], &still, &[(0, 12); 99]].concat(), &[0, start.len() + still.len() - 1]);
+        check(&[&start[..], &still[1..], &[(4, 19)], &still[1..]].concat(), &[0]);
+        check(&[&start[..2], &[(0, 12); 99]].concat(), &[0]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn sum(bytes: &[u8]) -> u64 {
 }
 
 fn mebibytes() -> u64 {
-    resident().unwrap() / MIB as u64
+    resident().expect("the kernel says so") / MIB as u64
 }
 
 #[test]
@@ -53,5 +53,5 @@ fn other_threads_go_on_meanwhile() {
         give_back_own();
         give_back_shared();
     }
-    assert_eq!(working.join().unwrap(), (0..200).sum::<u64>() * 4096);
+    assert_eq!(working.join().expect("the thread has come to its end"), (0..200).sum::<u64>() * 4096);
 }

@@ -182,8 +182,8 @@ pub(crate) fn local_key(paths: &Paths) -> Result<Secret, Failure> {
     }
 }
 
-/// Keeps the hub small, as long as it runs. How long calls took is added up: until then each duration is kept, and nobody
-/// may ever ask. What only the start or a rush needed is given back.
+/// Keeps the hub small, as long as it runs. How long calls took is added up: until then each duration is kept, and
+/// nobody may ever ask. What only the start or a rush needed is given back.
 async fn keep_up(app: Weak<App>) {
     let mut rest = Rest::default();
     while let Some(app) = app.upgrade() {
