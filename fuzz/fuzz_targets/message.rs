@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use toolgrove_wire::modern::{RequestMeta, ResultHead, complete_from, without_hop_keys};
-use toolgrove_wire::{Edit, Message, Raw, legacy};
+use toolgrove_wire::{Draft, Edit, Message, Raw, Writing, legacy};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(raw) = Raw::parse(Bytes::copy_from_slice(data)) else {
@@ -15,9 +15,9 @@ fuzz_target!(|data: &[u8]| {
     Raw::parse(edited.bytes().clone()).expect("an edit leaves valid JSON");
     let meta = RequestMeta::read(Some(&raw));
     let _ = ResultHead::read(&raw);
-    Raw::parse(without_hop_keys(&raw, &meta).bytes().clone()).expect("valid without its hop keys");
+    written(&without_hop_keys(raw.clone(), &meta)).expect("valid without its hop keys");
     let server = Raw::empty_object();
-    Raw::parse(complete_from("s", &raw, &server, None).bytes().clone()).expect("valid with its origin");
+    written(&complete_from("s", raw.clone(), &server, None)).expect("valid with its origin");
     for member in raw.members() {
         assert!(member.is(&member.key()) && *member.name() == *member.key().as_bytes());
     }
@@ -25,3 +25,12 @@ fuzz_target!(|data: &[u8]| {
     Raw::parse(legacy::result_for_client(&raw, legacy::Version::V2024_11_05).bytes().clone()).expect("valid for a legacy client");
     let _ = Message::read(&raw);
 });
+
+/// What is written is what it says it will be.
+fn written(draft: &Draft) -> Result<Raw, toolgrove_wire::Malformed> {
+    let mut out = Writing::around(draft, 0);
+    draft.put(&mut out);
+    let bytes = out.done().into_bytes();
+    assert_eq!(bytes, draft.raw().bytes());
+    Raw::parse(bytes)
+}

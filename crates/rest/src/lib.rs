@@ -3,7 +3,7 @@
 //! The only crate with `unsafe`: neither the allocators nor the kernel can be asked without it. Nothing is lost: it is
 //! memory that is free, or pages of the program's own file, which come back when somebody needs them.
 
-mod allocators;
+mod c;
 mod mappings;
 mod program;
 mod rule;
@@ -12,13 +12,14 @@ pub use rule::Rest;
 
 /// Gives back what the calling thread has free. mimalloc has a heap for each thread: whoever works most should call.
 pub fn give_back_own() {
-    allocators::collect();
+    c::mi_collect(true);
 }
 
 /// Gives back what all threads share: what the system's allocator has free, and every page of the program's file that
 /// is still as the file has it. This takes a millisecond or two, on any thread.
 pub fn give_back_shared() {
-    allocators::trim();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    c::malloc_trim(0);
     program::give_back();
 }
 

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
+use crate::c::clock;
 
 /// A tick in which the process worked longer was no rest. A call takes a fraction of a millisecond.
 const LITTLE: Duration = Duration::from_millis(20);
@@ -65,14 +65,13 @@ impl Rest {
 
 /// How many bytes of this process are in memory; `None` where the kernel does not say so.
 pub(crate) fn resident() -> Option<u64> {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = pages.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let size = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?.trim().strip_suffix(" kB")?;
+    Some(size.parse::<u64>().ok()? * 1024)
 }
 
 fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+    Duration::from_micros(u64::try_from(clock()).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -326,7 +326,8 @@ fn find_stop(bytes: &[u8]) -> Option<usize> {
     while at < FAR
         && let Some(block) = bytes[at..].first_chunk::<BLOCK>()
     {
-        if block.iter().fold(false, |found, it| found | (*it == b'"') | (*it == b'\\')) {
+        let stop = |it: u8| u8::from(it == b'"') | u8::from(it == b'\\');
+        if block.iter().fold(0, |found, it| found | stop(*it)) != 0 {
             return near(block, BLOCK, stops).ok().map(|it| at + it);
         }
         at += BLOCK;

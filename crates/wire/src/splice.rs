@@ -91,9 +91,9 @@ impl Draft {
         self.get(key)?.text().map(Into::into)
     }
 
-    /// The changed object.
+    /// The changed object, or whatever it is that nothing changes.
     pub fn raw(&self) -> Raw {
-        done(&self.object, &self.changes)
+        if self.changes.is_empty() { self.object.clone() } else { done(&self.object, &self.changes) }
     }
 
     /// It has no more bytes than this.

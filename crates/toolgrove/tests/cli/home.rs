@@ -255,12 +255,12 @@ impl Hub {
         let (key, body) = (key.trim(), body.to_string());
         let mut stream = std::net::TcpStream::connect(host).unwrap();
         let length = body.len();
-        write!(
-            stream,
+        let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {key}\r\n\
              content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-        )
-        .unwrap();
+        );
+        // At once: a hub that has answered and closed resets whatever comes later.
+        stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
