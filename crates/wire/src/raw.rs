@@ -312,8 +312,8 @@ impl<'a> Member<'a> {
     pub fn is(&self, key: &str) -> bool {
         let spelt = self.spelt();
         if spelt == key.as_bytes() {
-            // A backslash is never spelt as itself.
-            return !key.contains('\\');
+            // A backslash is never spelt as itself, but for the key that has no text.
+            return !key.contains('\\') || self.key() == key;
         }
         // Escapes make it longer, up to six times, and what is not escaped is as it is.
         let begins_alike = spelt.first() == key.as_bytes().first() || spelt.first() == Some(&b'\\');
@@ -430,6 +430,18 @@ mod tests {
             let last = first.get("z").expect("there").items().nth(1).and_then(|it| it.get_text("b"));
             assert_eq!(last.as_deref(), Some(&*"x\n".repeat(LONG)));
         }
+    }
+
+    #[test]
+    fn every_member_is_found_by_its_key_however_that_is_spelt() {
+        let object = raw(r#"{"a":1,"\u0062":2,"c\ud800":3,"d\\n":4,"e\n":5,"":6}"#);
+        for (place, member) in object.members().enumerate() {
+            let found = object.members().position(|it| it.is(&member.key()));
+            assert_eq!(found, Some(place), "{:?}", member.key());
+            assert_eq!(*member.name(), *member.key().as_bytes());
+        }
+        assert_eq!(object.get("b"), Some(Raw::number(2)));
+        assert!(object.get("\\u0062").is_none() && object.get("e\\n").is_none());
     }
 
     #[test]
