@@ -38,7 +38,15 @@ pub(crate) struct Client {
     head: String,
     era: Era,
     buffer: Vec<u8>,
-    body: Vec<u8>,
+    body: Body,
+}
+
+/// Where the body of the last answer is.
+enum Body {
+    /// In the buffer, behind the head.
+    Behind(usize),
+    /// Put together from chunks.
+    Gathered(Vec<u8>),
 }
 
 /// A request whose id and nonce are filled in for each call.
@@ -90,7 +98,7 @@ impl Client {
             head.push_str(line);
             head.push_str("\r\n");
         }
-        let mut client = Self { io, head, era: target.era, buffer: Vec::new(), body: Vec::new() };
+        let mut client = Self { io, head, era: target.era, buffer: Vec::new(), body: Body::Behind(0) };
         if target.era == Era::Modern {
             client.head.push_str(&format!("MCP-Protocol-Version: {MODERN}\r\n"));
         }
@@ -109,7 +117,7 @@ impl Client {
             name.eq_ignore_ascii_case("mcp-session-id").then(|| value.trim().to_owned())
         });
         if status != 200 {
-            bail!("initialize was answered with {status}: {}", String::from_utf8_lossy(&self.body));
+            bail!("initialize was answered with {status}: {}", String::from_utf8_lossy(self.body()));
         }
         self.head = format!("{bare}MCP-Protocol-Version: {LEGACY}\r\n");
         if let Some(session) = session {
@@ -226,28 +234,40 @@ impl Client {
         }
         self.io.write_all(&prepared.bytes).await?;
         let (status, _) = self.read_quick().await?;
-        let (body, wrong) = (&self.body, |why: &str| {
-            let start: String = String::from_utf8_lossy(&self.body).chars().take(400).collect();
+        let body = self.body();
+        let wrong = |why: &str| {
+            let start: String = String::from_utf8_lossy(body).chars().take(400).collect();
             anyhow::anyhow!("a wrong answer ({why}, HTTP {status}): {start}")
-        });
+        };
         if status != 200 {
             return Err(wrong("status"));
         }
-        let id = format!(r#""id":{digits}"#);
-        if memmem::find(body, id.as_bytes()).is_none() {
+        // Found by its first words, so that what is measured does not wait for a search for a megabyte.
+        let expected = &prepared.expected;
+        let first = &expected[..expected.len().min(EXPECTED_NONCE + DIGITS)];
+        let text = memmem::find(body, first).filter(|at| body[*at..].starts_with(expected));
+        let Some(text) = text else { return Err(wrong("text")) };
+        let around = [&body[..text], &body[text + expected.len()..]];
+        let has = |what: &[u8]| around.iter().any(|it| memmem::find(it, what).is_some());
+        if !has(format!(r#""id":{digits}"#).as_bytes()) {
             return Err(wrong("id"));
         }
-        if memmem::find(body, &prepared.expected).is_none() {
-            return Err(wrong("text"));
-        }
-        if memmem::find(body, br#""isError":true"#).is_some() {
+        if has(br#""isError":true"#) {
             return Err(wrong("isError"));
         }
-        let progress = memmem::find_iter(body, b"notifications/progress").count();
+        let progress: usize =
+            around.iter().map(|it| memmem::find_iter(it, b"notifications/progress").count()).sum();
         if prepared.steps > 0 && progress != prepared.steps as usize {
             return Err(wrong("progress"));
         }
-        Ok(&self.body)
+        Ok(body)
+    }
+
+    fn body(&self) -> &[u8] {
+        match &self.body {
+            Body::Behind(head) => &self.buffer[*head..],
+            Body::Gathered(body) => body,
+        }
     }
 
     async fn read_quick(&mut self) -> Result<(u16, usize)> {
@@ -270,13 +290,16 @@ impl Client {
                         bail!("the answer broke off");
                     }
                 }
-                self.body.clear();
-                self.body.extend_from_slice(&self.buffer[end..end + length]);
+                self.buffer.truncate(end + length);
+                self.body = Body::Behind(end);
             }
             None if header(&self.buffer[..end], b"transfer-encoding").is_some() => {
-                self.read_chunks(end).await?;
+                self.body = Body::Gathered(self.read_chunks(end).await?);
             }
-            None => self.body.clear(),
+            None => {
+                self.buffer.truncate(end);
+                self.body = Body::Behind(end);
+            }
         }
         Ok((status, end))
     }
@@ -286,8 +309,8 @@ impl Client {
         Ok((status, String::from_utf8_lossy(&self.buffer[..end]).into_owned()))
     }
 
-    async fn read_chunks(&mut self, mut at: usize) -> Result<()> {
-        self.body.clear();
+    async fn read_chunks(&mut self, mut at: usize) -> Result<Vec<u8>> {
+        let mut body = Vec::new();
         loop {
             let line = loop {
                 match memmem::find(&self.buffer[at..], b"\r\n") {
@@ -304,9 +327,9 @@ impl Client {
                 }
             }
             if size == 0 {
-                return Ok(());
+                return Ok(body);
             }
-            self.body.extend_from_slice(&self.buffer[start..start + size]);
+            body.extend_from_slice(&self.buffer[start..start + size]);
             at = start + size + 2;
         }
     }

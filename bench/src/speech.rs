@@ -88,10 +88,10 @@ pub(crate) fn answer(era: Era, tools: usize, message: &[u8]) -> Reply {
         return error(400, Some(id), -32601, "that is not the era of this server");
     }
     match method {
-        "initialize" => result(id, &initialized().to_string()),
-        "ping" => result(id, "{}"),
-        "server/discover" => result(id, &in_era(era, discovered()).to_string()),
-        "tools/list" => result(id, &in_era(era, json!({ "tools": list(tools) })).to_string()),
+        "initialize" => result(id, &[&initialized().to_string()]),
+        "ping" => result(id, &["{}"]),
+        "server/discover" => result(id, &[&in_era(era, discovered()).to_string()]),
+        "tools/list" => result(id, &[&in_era(era, json!({ "tools": list(tools) })).to_string()]),
         "tools/call" => call(era, id, &params),
         "subscriptions/listen" => Reply::Open(
             json!({
@@ -167,7 +167,7 @@ fn call(era: Era, id: &RawValue, params: &Params<'_>) -> Reply {
             r#","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"echo","version":"0.1.0"}}"#
         }
     };
-    let content = [r#"{"content":[{"type":"text","text":"#, text.get(), "}]", tail, "}"].concat();
+    let content = [r#"{"content":[{"type":"text","text":"#, text.get(), "}]", tail, "}"];
     let token = params.meta.as_ref().and_then(|it| it.progress_token);
     let (Some(token), 1..) = (token, *steps) else { return result(id, &content) };
     let mut messages: Vec<Bytes> = (1..=*steps)
@@ -182,12 +182,13 @@ fn call(era: Era, id: &RawValue, params: &Params<'_>) -> Reply {
     Reply::Stream(messages)
 }
 
-fn result(id: &RawValue, result: &str) -> Reply {
+fn result(id: &RawValue, result: &[&str]) -> Reply {
     Reply::Message(200, message(id, result))
 }
 
-fn message(id: &RawValue, result: &str) -> Bytes {
-    [r#"{"jsonrpc":"2.0","id":"#, id.get(), r#","result":"#, result, "}"].concat().into()
+/// The answer whose result consists of these parts.
+fn message(id: &RawValue, result: &[&str]) -> Bytes {
+    [&[r#"{"jsonrpc":"2.0","id":"#, id.get(), r#","result":"#], result, &["}"]].concat().concat().into()
 }
 
 fn error(status: u16, id: Option<&RawValue>, code: i64, message: &str) -> Reply {

@@ -3,6 +3,7 @@
 pub mod capability;
 pub mod digest;
 pub mod envelope;
+mod inside;
 pub mod legacy;
 mod long;
 pub mod modern;

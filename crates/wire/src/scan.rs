@@ -7,8 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use memchr::memchr2;
-
+use crate::inside::{Inside, inside};
 use crate::long::{NOTED, Span};
 
 /// How deep arrays and objects may nest. The same bound serde_json has, so every later reader agrees.
@@ -16,13 +15,6 @@ pub const MAX_DEPTH: usize = 127;
 
 /// Up to this many keys are compared one by one; larger objects get a hash set.
 const FEW_KEYS: usize = 12;
-
-/// So many bytes are looked at one by one, and so many in blocks, before a search begins.
-const NEAR: usize = 16;
-const FAR: usize = 256;
-const BLOCK: usize = 32;
-/// What is below are control characters.
-const FIRST_PLAIN: u8 = 0x20;
 
 /// Why a text is not JSON we accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,11 +36,11 @@ pub fn check(bytes: &[u8]) -> Result<(), Malformed> {
 
 /// The same, and where its long values are.
 pub(crate) fn measure(bytes: &[u8]) -> Result<Vec<Span>, Malformed> {
-    let text = std::str::from_utf8(bytes).map_err(|it| Malformed::Utf8 { at: it.valid_up_to() })?;
     let (keys, long) = (Vec::with_capacity(FEW_KEYS), Vec::with_capacity(FEW_KEYS));
-    let has_controls = least(bytes) < FIRST_PLAIN;
-    let mut checker = Checker { bytes: text.as_bytes(), at: 0, has_controls, keys, long, refused: None };
+    let mut checker = Checker { bytes, at: 0, keys, long, refused: None };
     if checker.whole().is_none() {
+        // What is no text at all is called that, whatever else may be wrong with it.
+        std::str::from_utf8(bytes).map_err(|it| Malformed::Utf8 { at: it.valid_up_to() })?;
         return Err(checker.refused.unwrap_or(Malformed::Syntax { at: checker.at }));
     }
     Ok(checker.long)
@@ -57,8 +49,6 @@ pub(crate) fn measure(bytes: &[u8]) -> Result<Vec<Span>, Malformed> {
 struct Checker<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Whether there is any control character: most texts have none, not even between their values.
-    has_controls: bool,
     /// Keys of all objects that are open, the innermost last.
     keys: Vec<Cow<'a, [u8]>>,
     /// By their start.
@@ -206,38 +196,22 @@ impl<'a> Checker<'a> {
     /// Reads a string and returns what stands between its quotes, escapes untouched.
     fn string(&mut self) -> Option<Text<'a>> {
         self.eat(b'"')?;
-        let (start, mut has_escapes) = (self.at, false);
-        loop {
-            let rest = &self.bytes[self.at..];
-            self.at +=
-                if self.has_controls { plain_end(rest) } else { find_stop(rest).unwrap_or(rest.len()) };
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Some(Text { spelt: &self.bytes[start..self.at - 1], has_escapes });
-                }
-                Some(b'\\') => {
-                    has_escapes = true;
-                    self.escape()?;
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Option<()> {
-        match self.bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
-            Some(b'u') => {
-                let digits = self.bytes.get(self.at + 2..self.at + 6);
-                if !digits.is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit)) {
+        let start = self.at;
+        match inside(self.bytes, start) {
+            Ok(Inside { end, has_escapes, is_ascii }) => {
+                let spelt = &self.bytes[start..end];
+                // Outside of strings nothing but ASCII is taken anyway.
+                if !is_ascii && simdutf8::basic::from_utf8(spelt).is_err() {
                     return None;
                 }
-                self.at += 6;
+                self.at = end + 1;
+                Some(Text { spelt, has_escapes })
             }
-            _ => return None,
+            Err(at) => {
+                self.at = at;
+                None
+            }
         }
-        Some(())
     }
 
     fn word(&mut self, word: &[u8]) -> Option<()> {
@@ -304,81 +278,8 @@ pub(crate) fn skip_white(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// The end of the string that starts at `at`. Only for checked text.
-pub(crate) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
-    at += 1;
-    while let Some(stop) = bytes.get(at..).and_then(find_stop) {
-        at += stop;
-        if bytes[at] == b'"' {
-            return at + 1;
-        }
-        at += 2;
-    }
-    bytes.len()
-}
-
-/// The next quote or backslash.
-fn find_stop(bytes: &[u8]) -> Option<usize> {
-    let mut at = match near(bytes, NEAR, stops) {
-        Ok(found) => return Some(found),
-        Err(passed) => passed,
-    };
-    // Lines of a text end every hundred bytes or less.
-    while at < FAR
-        && let Some(block) = bytes[at..].first_chunk::<BLOCK>()
-    {
-        let stop = |it: u8| u8::from(it == b'"') | u8::from(it == b'\\');
-        if block.iter().fold(0, |found, it| found | stop(*it)) != 0 {
-            return near(block, BLOCK, stops).ok().map(|it| at + it);
-        }
-        at += BLOCK;
-    }
-    memchr2(b'"', b'\\', &bytes[at..]).map(|it| at + it)
-}
-
-/// Where plain text ends: at a quote, a backslash or a control character.
-fn plain_end(bytes: &[u8]) -> usize {
-    let passed = match near(bytes, NEAR, |it| stops(it) | below(it, FIRST_PLAIN)) {
-        Ok(found) => return found,
-        Err(passed) => passed,
-    };
-    let rest = &bytes[passed..];
-    let rest = &rest[..memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
-    let control = || rest.iter().position(|it| *it < FIRST_PLAIN).unwrap_or(rest.len());
-    passed + if least(rest) >= FIRST_PLAIN { rest.len() } else { control() }
-}
-
-/// The least of many bytes, which is found at once where each of them would be looked at one by one.
-fn least(bytes: &[u8]) -> u8 {
-    bytes.iter().fold(u8::MAX, |least, it| least.min(*it))
-}
-
-/// Looks for a byte at the beginning, eight at a time: most texts are short, and a search takes long to begin. Where it
-/// is, or how many bytes it is not among.
-fn near(bytes: &[u8], within: usize, marks: impl Fn(u64) -> u64) -> Result<usize, usize> {
-    let mut at = 0;
-    while at < within
-        && let Some(eight) = bytes[at..].first_chunk()
-    {
-        let marked = marks(u64::from_le_bytes(*eight));
-        if marked != 0 {
-            return Ok(at + marked.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    Err(at)
-}
-
-const ONES: u64 = 0x0101_0101_0101_0101;
-
-/// Marks the highest bit of the first of eight bytes that is below a bound of at most 128; those behind it may be
-/// marked as well.
-fn below(word: u64, bound: u8) -> u64 {
-    word.wrapping_sub(ONES * u64::from(bound)) & !word & (ONES << 7)
-}
-
-/// The same for the first quote or backslash.
-fn stops(word: u64) -> u64 {
-    below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1)
+pub(crate) fn skip_string(bytes: &[u8], at: usize) -> usize {
+    inside(bytes, at + 1).map_or(bytes.len(), |it| it.end + 1)
 }
 
 /// The end of the value that starts at `at`. Only for checked text.
@@ -423,23 +324,6 @@ mod tests {
     #[track_caller]
     fn refused(text: &[u8], expected: &str) {
         assert_eq!(check(text).expect_err("must be refused").to_string(), expected);
-    }
-
-    #[test]
-    fn the_end_of_plain_text_is_found_wherever_it_is() {
-        let plain = [b' ', b'!', b'#', b'[', b']', b'a', 0x7f, 0x80, 0xa2, 0xdc, 0xff];
-        for length in (0..20).chain(44..84).chain([130, 200, 300, 400]) {
-            let text: Vec<u8> = plain.iter().copied().cycle().take(length).collect();
-            assert_eq!((plain_end(&text), find_stop(&text)), (length, None));
-            for at in 0..length {
-                for (byte, is_stop) in [(b'"', true), (b'\\', true), (0, false), (0x1f, false)] {
-                    let mut text = text.clone();
-                    text[at] = byte;
-                    assert_eq!(plain_end(&text), at, "{byte} in {length}");
-                    assert_eq!(find_stop(&text), is_stop.then_some(at), "{byte} in {length}");
-                }
-            }
-        }
     }
 
     #[test]

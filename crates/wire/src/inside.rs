@@ -1,0 +1,197 @@
+//! The inside of a JSON string, many bytes at a time.
+
+use wide::i8x16;
+
+const PART: usize = 16;
+const BLOCK: usize = 64;
+
+const QUOTE: i8x16 = i8x16::splat(b'"'.cast_signed());
+const BACKSLASH: i8x16 = i8x16::splat(b'\\'.cast_signed());
+/// What is below are control characters, and as signed numbers all that is not ASCII.
+const FIRST_PLAIN: u8 = 0x20;
+const PLAIN: i8x16 = i8x16::splat(FIRST_PLAIN.cast_signed());
+
+/// The length of an escape of one character, and of `\u` with its digits.
+const SHORT: usize = 2;
+const LONG: usize = 6;
+
+/// What stands between the quotes of a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Inside {
+    /// Where the closing quote is.
+    pub(crate) end: usize,
+    pub(crate) has_escapes: bool,
+    pub(crate) is_ascii: bool,
+}
+
+/// Reads what begins behind the opening quote. Without its end, this is the place of what may not stand there.
+#[inline]
+pub(crate) fn inside(bytes: &[u8], start: usize) -> Result<Inside, usize> {
+    // Most strings are short and plain.
+    if let Some(part) = bytes[start..].first_chunk() {
+        let place = stops(part, narrow).trailing_zeros() as usize;
+        if part.get(place) == Some(&b'"') {
+            return Ok(Inside { end: start + place, has_escapes: false, is_ascii: true });
+        }
+    }
+    any(bytes, start)
+}
+
+/// The same for all strings.
+fn any(bytes: &[u8], start: usize) -> Result<Inside, usize> {
+    let mut walk = Walk { bytes, at: start, has_escapes: false };
+    let is_ascii = walk.on(narrow)? == b'"';
+    if !is_ascii {
+        walk.on(wide)?;
+    }
+    Ok(Inside { end: walk.at, has_escapes: walk.has_escapes, is_ascii })
+}
+
+struct Walk<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    has_escapes: bool,
+}
+
+impl Walk<'_> {
+    /// Goes on to the closing quote, or to what is not ASCII if that is a mark too.
+    #[inline]
+    fn on(&mut self, marks: impl Fn(i8x16) -> i8x16 + Copy) -> Result<u8, usize> {
+        loop {
+            let rest = &self.bytes[self.at..];
+            let (mut all, width) = if let Some(block) = rest.first_chunk::<BLOCK>() {
+                let (parts, _) = block.as_chunks();
+                (parts.iter().rev().fold(0, |all, it| all << PART | stops(it, marks)), BLOCK)
+            } else if let Some(part) = rest.first_chunk() {
+                (stops(part, marks), PART)
+            } else {
+                // What is too short ends with a quote that is not there.
+                let part = std::array::from_fn(|it| rest.get(it).copied().unwrap_or(b'"'));
+                (stops(&part, marks), rest.len())
+            };
+            let mut next = width;
+            while all != 0 {
+                let place = all.trailing_zeros() as usize;
+                match rest.get(place) {
+                    Some(b'\\') => {
+                        self.has_escapes = true;
+                        match rest.get(place + 1) {
+                            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                                next = next.max(place + SHORT);
+                                all &= !(0b11 << place);
+                            }
+                            Some(b'u') if is_long_escape(rest, place) => {
+                                next = next.max(place + LONG);
+                                all &= !(0b11_1111 << place);
+                            }
+                            _ => return Err(self.at + place),
+                        }
+                    }
+                    Some(stop @ (b'"' | 0x80..)) => {
+                        self.at += place;
+                        return Ok(*stop);
+                    }
+                    _ => return Err(self.at + place),
+                }
+            }
+            self.at += next;
+        }
+    }
+}
+
+fn is_long_escape(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at + SHORT..at + LONG).is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// A bit for each marked byte.
+#[inline]
+fn stops(part: &[u8; PART], marks: impl Fn(i8x16) -> i8x16) -> u64 {
+    u64::from(marks(i8x16::new(part.map(u8::cast_signed))).to_bitmask())
+}
+
+/// Marks quotes, backslashes, control characters, and all that is not ASCII.
+#[inline]
+fn narrow(part: i8x16) -> i8x16 {
+    part.simd_eq(QUOTE) | part.simd_eq(BACKSLASH) | part.simd_lt(PLAIN)
+}
+
+/// The same without what is not ASCII.
+#[inline]
+fn wide(part: i8x16) -> i8x16 {
+    narrow(part) & !part.simd_lt(i8x16::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same, a byte at a time.
+    fn slowly(bytes: &[u8], start: usize) -> Result<(usize, bool), usize> {
+        let (mut at, mut has_escapes) = (start, false);
+        loop {
+            match bytes.get(at) {
+                Some(b'"') => return Ok((at, has_escapes)),
+                Some(b'\\') => {
+                    has_escapes = true;
+                    at += match bytes.get(at + 1) {
+                        Some(b'u') if is_long_escape(bytes, at) => LONG,
+                        Some(short) if b"\"\\/bfnrt".contains(short) => SHORT,
+                        _ => return Err(at),
+                    };
+                }
+                Some(FIRST_PLAIN..) => at += 1,
+                Some(_) | None => return Err(at.min(bytes.len())),
+            }
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &[u8], start: usize) {
+        let seen = inside(text, start).map(|it| (it.end, it.has_escapes));
+        assert_eq!(seen, slowly(text, start), "{:?} from {start}", String::from_utf8_lossy(text));
+    }
+
+    #[test]
+    fn the_end_of_a_string_is_found_wherever_it_is() {
+        let plain = [b' ', b'!', b'#', b'[', b']', b'a', 0x7f, 0x80, 0xa2, 0xdc, 0xff];
+        for length in (0..20).chain(44..84).chain([130, 200, 300]) {
+            let text: Vec<u8> = plain.iter().copied().cycle().take(length).collect();
+            check(&text, 0);
+            for at in 0..length {
+                for stop in
+                    [&b"\""[..], b"\\", b"\\n", b"\\\\", b"\\\"", b"\\u00e9", b"\\u00", b"\x00", b"\x1f"]
+                {
+                    let mut text = text.clone();
+                    let end = (at + stop.len()).min(length);
+                    text[at..end].copy_from_slice(&stop[..end - at]);
+                    for behind in [&b""[..], b"\"", b"\" and more than a part of it behind"] {
+                        check(&[&text, behind].concat(), 0);
+                    }
+                    check(&text, at.min(3));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_mix_of_quotes_and_backslashes_is_read_alike() {
+        for bits in 0_u32..1 << 12 {
+            for before in [0, 9, 58, 70] {
+                let mut text = vec![b'x'; before];
+                text.extend((0..12).map(|it| if bits >> it & 1 == 0 { b'\\' } else { b'"' }));
+                text.extend_from_slice(b"n\"");
+                check(&text, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_ascii_is_seen() {
+        for before in 0..200 {
+            let text = format!("{}é\"", "x".repeat(before));
+            assert!(inside(text.as_bytes(), 0).is_ok_and(|it| !it.is_ascii), "{before}");
+            let text = format!("{}\"", "x".repeat(before));
+            assert!(inside(text.as_bytes(), 0).is_ok_and(|it| it.is_ascii), "{before}");
+        }
+    }
+}
