@@ -20,8 +20,10 @@ use crate::{calls, note};
 pub(crate) struct Lists {
     /// By number of tools.
     pub(crate) lists: Vec<(usize, Round)>,
-    /// Calls at 64 sessions that go round so many servers.
+    /// Calls at 64 sessions that go round so many servers, each alone.
     pub(crate) servers: Vec<(usize, Round)>,
+    /// The same where calls to one server may go together: the fewer servers there are, the more of them do.
+    pub(crate) together: Vec<(usize, Round)>,
     /// With one and with fifty servers, in milliseconds: the first time, and the median of later times.
     pub(crate) start: Vec<(usize, f64, f64)>,
 }
@@ -36,7 +38,7 @@ pub(crate) async fn measure(
     span: Span,
     rounds: usize,
 ) -> Result<Lists> {
-    let mut found = Lists { lists: Vec::new(), servers: Vec::new(), start: Vec::new() };
+    let mut found = Lists { lists: Vec::new(), servers: Vec::new(), together: Vec::new(), start: Vec::new() };
     for (servers, tools) in SHAPES {
         let folder = TempDir::with_prefix("toolgrove-bench-")?;
         let entries: String = (0..servers)
@@ -64,10 +66,13 @@ pub(crate) async fn measure(
         if tools == 10 {
             let targets: Vec<Target> =
                 (0..servers).map(|it| through(&hub, Era::Modern, &format!("s{it:02}"))).collect();
-            let round =
-                rounds_of(&hub, &targets, 64, Work::Call { bytes: calls::SMALL }, span, rounds).await?;
-            note(format_args!("  calls to {servers} servers: {}", words(&round)));
-            found.servers.push((servers, round));
+            let bytes = calls::SMALL;
+            let alone = rounds_of(&hub, &targets, 64, Work::Unmarked { bytes }, span, rounds).await?;
+            note(format_args!("  calls to {servers} servers, each alone: {}", words(&alone)));
+            found.servers.push((servers, alone));
+            let together = rounds_of(&hub, &targets, 64, Work::Call { bytes }, span, rounds).await?;
+            note(format_args!("  calls to {servers} servers, which may go together: {}", words(&together)));
+            found.together.push((servers, together));
         }
         if servers * tools != 500 {
             let target = through(&hub, Era::Modern, "s00");

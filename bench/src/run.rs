@@ -16,7 +16,7 @@ use crate::load::{Span, Work};
 use crate::machine::{About, Cores, fetch_children, pin, raise_files};
 use crate::memory::{self, Memory};
 use crate::pipe::Pipe;
-use crate::process::{Side, at_home, configure, installed, ourselves};
+use crate::process::{Side, at_home, configure, installed};
 use crate::speech::Era;
 use crate::stand::Stand;
 use crate::{chart, note};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Less of everything
     #[arg(long)]
     quick: bool,
-    /// Only what has this in its name, of calls and processes, and no verdict: to look at one thing
+    /// Only what has this in its name, of calls, processes and memory, and no verdict: to look at one thing
     #[arg(long)]
     only: Option<String>,
     /// Other gateways, see `bench/README.md`
@@ -80,14 +80,18 @@ pub(crate) async fn run(args: Args) -> Result<()> {
         plan.retain(|it| it.name.contains(only.as_str()));
         calls::measure(&stand, &plan, rounds, span).await?;
         if PROCESSES.contains(only.as_str()) {
-            direct(&args.hub, ts, cores, span).await?;
+            direct(&args.hub, ts, cores, (rounds, span)).await?;
+        }
+        if "memory".contains(only.as_str()) {
+            let server = stand.server_address(Era::Modern).to_owned();
+            memory::measure(&args.hub, &server, cores, files, args.quick).await?;
         }
         stand.hub.program.stop().await;
         return Ok(());
     }
     let measured = calls::measure(&stand, &plan, rounds, span).await?;
     note(format_args!("\n{PROCESSES}"));
-    let direct = direct(&args.hub, ts, cores, span).await?;
+    let direct = direct(&args.hub, ts, cores, (rounds, span)).await?;
     note(format_args!("\nlists and starts"));
     let server = stand.server_address(Era::Modern).to_owned();
     let lists = lists::measure(&args.hub, &server, cores, span, rounds.min(3)).await?;
@@ -123,42 +127,29 @@ pub(crate) async fn run(args: Args) -> Result<()> {
 const PROCESSES: &str = "processes on their standard streams, driven directly and by a hub";
 const UNDER_WAY: usize = 16;
 
-/// What single processes answer without a hub, and when a hub is the process that their client starts instead.
-async fn direct(hub: &Path, ts: Option<(&Path, &Path)>, cores: Cores, span: Span) -> Result<Direct> {
-    let call = Work::Call { bytes: SMALL };
-    let (warm_up, long) = (span.measured * 4, span.measured * 2);
-    let there = (cores, Side::Rest);
-    let mut echo = Pipe::open(ourselves(&["echo", "--era", "legacy", "--stdio"])?, there, "echo").await?;
-    echo.rate(call, UNDER_WAY, warm_up).await?;
-    let echo_stdio = echo.rate(call, UNDER_WAY, long).await?;
-    drop(echo);
+/// What single processes answer without a hub, and when a hub is the process that their client starts instead: in turn,
+/// round after round.
+async fn direct(
+    hub: &Path,
+    ts: Option<(&Path, &Path)>,
+    cores: Cores,
+    (rounds, span): (usize, Span),
+) -> Result<Direct> {
     let ourselves = std::env::current_exe()?;
-    let entry =
-        format!("command = {:?}\nargs = [\"echo\", \"--era\", \"legacy\", \"--stdio\"]\n", text(&ourselves)?);
-    let hub_over_echo = through_stdio(hub, &entry, cores, (warm_up, long)).await?;
+    let args = ["echo", "--era", "legacy", "--stdio"].map(String::from);
+    let echo = Server { program: text(&ourselves)?, args: &args, peers: "" };
+    let (echo_stdio, hub_over_echo) = echo.in_turn(hub, cores, rounds, span).await?;
     note(format_args!("  echo: {echo_stdio:.0} calls/s, through the hub {hub_over_echo:.0}"));
     let mut found = Direct { echo_stdio, hub_over_echo, ..Direct::default() };
     let Some((node, script)) = ts else { return Ok(found) };
-    let command = |tools: &str| {
-        let mut command = Command::new(node);
-        command.arg(script).arg(tools);
-        command
-    };
-    let mut few = Pipe::open(command("10"), there, "echo").await?;
-    few.rate(call, UNDER_WAY, warm_up).await?;
-    let rate = few.rate(call, UNDER_WAY, long).await?;
-    drop(few);
-    let mut many = Pipe::open(command("1000"), there, "echo").await?;
-    many.rate(Work::List, 1, warm_up).await?;
-    let lists = many.rate(Work::List, 1, long).await?;
-    drop(many);
     let peers = std::env::var("TOOLGROVE_TEST_PEERS").unwrap_or_default();
-    let entry = format!(
-        "command = {:?}\nargs = [{:?}, \"10\"]\nenv = {{ TOOLGROVE_TEST_PEERS = {peers:?} }}\n",
-        text(node)?,
-        text(script)?
-    );
-    let through_hub = through_stdio(hub, &entry, cores, (warm_up, long)).await?;
+    let args = |tools: &str| Ok::<_, anyhow::Error>([text(script)?.to_owned(), tools.to_owned()]);
+    let few = Server { program: text(node)?, args: &args("10")?, peers: &peers };
+    let (rate, through_hub) = few.in_turn(hub, cores, rounds, span).await?;
+    let many = Server { program: text(node)?, args: &args("1000")?, peers: &peers };
+    let mut many = many.alone(cores).await?;
+    many.rate(Work::List, 1, span.measured * 4).await?;
+    let lists = many.rate(Work::List, 1, span.measured * 2).await?;
     note(format_args!(
         "  TypeScript SDK: {rate:.0} calls/s, through the hub {through_hub:.0}; {lists:.1} lists of 1 000 tools/s"
     ));
@@ -168,25 +159,56 @@ async fn direct(hub: &Path, ts: Option<(&Path, &Path)>, cores: Cores, span: Span
     Ok(found)
 }
 
-fn text(path: &Path) -> Result<&str> {
-    path.to_str().context("a path that can be written down")
+/// A server that is a process.
+struct Server<'a> {
+    program: &'a str,
+    args: &'a [String],
+    /// Where it finds its libraries.
+    peers: &'a str,
 }
 
-/// Calls in a second to a process behind a hub that is itself a process of its client.
-async fn through_stdio(
-    hub: &Path,
-    entry: &str,
-    cores: Cores,
-    (warm_up, long): (Duration, Duration),
-) -> Result<f64> {
-    let folder = TempDir::with_prefix("toolgrove-bench-")?;
-    configure(folder.path(), &format!("[server.echo]\n{entry}"))?;
-    let mut command = Command::new(hub);
-    at_home(&mut command, folder.path())?.arg("stdio");
-    let mut pipe = Pipe::open(command, (cores, Side::Measured), "mcp__echo__echo").await?;
-    let call = Work::Call { bytes: SMALL };
-    pipe.rate(call, UNDER_WAY, warm_up).await?;
-    pipe.pid().inspect(|it| fetch_children(*it));
-    pipe.rate(call, UNDER_WAY, warm_up).await?;
-    pipe.rate(call, UNDER_WAY, long).await
+impl Server<'_> {
+    async fn alone(&self, cores: Cores) -> Result<Pipe> {
+        let mut command = Command::new(self.program);
+        command.args(self.args);
+        Pipe::open(command, (cores, Side::Rest), "echo").await
+    }
+
+    /// Behind a hub that is itself a process of its client.
+    async fn behind(&self, hub: &Path, folder: &Path, cores: Cores) -> Result<Pipe> {
+        let Self { program, args, peers } = self;
+        let entry =
+            format!("command = {program:?}\nargs = {args:?}\nenv = {{ TOOLGROVE_TEST_PEERS = {peers:?} }}\n");
+        configure(folder, &format!("[server.echo]\n{entry}"))?;
+        let mut command = Command::new(hub);
+        at_home(&mut command, folder)?.arg("stdio");
+        Pipe::open(command, (cores, Side::Measured), "mcp__echo__echo").await
+    }
+
+    /// Calls in a second, driven directly and through a hub.
+    async fn in_turn(&self, hub: &Path, cores: Cores, rounds: usize, span: Span) -> Result<(f64, f64)> {
+        let call = Work::Call { bytes: SMALL };
+        let folder = TempDir::with_prefix("toolgrove-bench-")?;
+        let mut pipes = [self.alone(cores).await?, self.behind(hub, folder.path(), cores).await?];
+        for pipe in &mut pipes {
+            pipe.rate(call, UNDER_WAY, span.measured * 4).await?;
+        }
+        pipes[1].pid().inspect(|it| fetch_children(*it));
+        let mut rates = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            for (pipe, rates) in pipes.iter_mut().zip(&mut rates) {
+                pipe.rate(call, UNDER_WAY, span.warm_up).await?;
+                rates.push(pipe.rate(call, UNDER_WAY, span.measured * 2).await?);
+            }
+        }
+        let [direct, through] = rates.map(|mut all| {
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        });
+        Ok((direct, through))
+    }
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().context("a path that can be written down")
 }

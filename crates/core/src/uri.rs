@@ -55,7 +55,7 @@ pub fn wrap_tool(slug: &str, tool: &Raw) -> Raw {
 /// A result whose addresses are wrapped: content of a tool, messages of a prompt, contents of a resource.
 pub fn wrap_result(slug: &str, result: &Raw) -> Raw {
     static ADDRESS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"\"uri\""));
-    if ADDRESS.find(result.bytes()).is_none() {
+    if !result.mentions(&ADDRESS) {
         return result.clone();
     }
     let mut edit = Edit::of(result);

@@ -1,6 +1,6 @@
 //! The inside of a JSON string, many bytes at a time.
 
-use wide::i8x16;
+use wide::{i8x16, u8x16};
 
 const PART: usize = 16;
 const BLOCK: usize = 64;
@@ -106,7 +106,7 @@ fn is_long_escape(bytes: &[u8], at: usize) -> bool {
 /// A bit for each marked byte.
 #[inline]
 fn stops(part: &[u8; PART], marks: impl Fn(i8x16) -> i8x16) -> u64 {
-    u64::from(marks(i8x16::new(part.map(u8::cast_signed))).to_bitmask())
+    u64::from(marks(u8x16::new(*part).cast_signed()).to_bitmask())
 }
 
 /// Marks quotes, backslashes, control characters, and all that is not ASCII.

@@ -46,13 +46,18 @@ impl Long {
         Some(spans[place].1 - self.base)
     }
 
+    /// All that lie within the first so many bytes, by their start.
+    pub(crate) fn within(&self, length: usize) -> impl Iterator<Item = Span> {
+        let (base, spans) = (self.base, self.spans.as_deref().unwrap_or_default());
+        let first = spans.partition_point(|it| it.0 < base);
+        let inside = spans[first..].iter().take_while(move |it| it.0 < base + length);
+        inside.filter(move |it| it.1 <= base + length).map(move |it| (it.0 - base, it.1 - base))
+    }
+
     /// Tells where the long values between two places come to lie when the first of them becomes `to`.
     pub(crate) fn move_to(&self, from: usize, end: usize, to: usize, spans: &mut Vec<Span>) {
-        let Some(all) = &self.spans else { return };
-        let (from, end) = (self.base + from, self.base + end);
-        let first = all.partition_point(|it| it.0 < from);
         // What encloses both places stays behind.
-        let inside = all[first..].iter().take_while(|it| it.0 < end).filter(|it| it.1 <= end);
-        spans.extend(inside.map(|it| (it.0 - from + to, it.1 - from + to)));
+        let part = Self { spans: self.spans.clone(), base: self.base + from };
+        spans.extend(part.within(end - from).map(|it| (it.0 + to, it.1 + to)));
     }
 }

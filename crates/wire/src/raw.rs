@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use memchr::memmem;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
@@ -221,6 +222,21 @@ impl Raw {
         self.get(key)?.text().map(Cow::into_owned)
     }
 
+    /// Whether something stands anywhere but in a long string. What has quotes around it stands in none.
+    pub fn mentions(&self, what: &memmem::Finder<'_>) -> bool {
+        let found = |from: usize, to: usize| what.find(&self.0[from..to]).is_some();
+        let mut at = 0;
+        for (start, end) in self.1.within(self.0.len()) {
+            if end - start >= LONG && self.0[start] == b'"' {
+                if found(at, start) {
+                    return true;
+                }
+                at = end;
+            }
+        }
+        found(at, self.0.len())
+    }
+
     /// The members of an object in their order; nothing for any other value.
     pub fn members(&self) -> Members<'_> {
         Members { object: self, at: if self.is_object() { 1 } else { self.0.len() } }
@@ -429,6 +445,25 @@ mod tests {
             assert_eq!(first.members().map(|it| it.key().into_owned()).collect::<Vec<_>>(), ["a", "z"]);
             let last = first.get("z").expect("there").items().nth(1).and_then(|it| it.get_text("b"));
             assert_eq!(last.as_deref(), Some(&*"x\n".repeat(LONG)));
+        }
+    }
+
+    #[test]
+    fn what_is_mentioned_is_found_around_long_strings_and_not_in_them() {
+        let (short, long) = (r#"\"uri\""#, r#"\"uri\" "#.repeat(LONG));
+        let finder = memmem::Finder::new(b"\"uri\"");
+        for (text, is_mentioned) in [
+            (format!(r#"{{"a":"{long}","b":["{long}",{{"uri":1}}]}}"#), true),
+            (format!(r#"{{"a":"{long}","uri":"{long}"}}"#), true),
+            (format!(r#"{{"uri":["{long}"]}}"#), true),
+            (format!(r#"{{"a":"{long}","b":["{long}",{{"urn":"{short}"}}]}}"#), false),
+            (format!("\"{long}\""), false),
+            ("[]".into(), false),
+        ] {
+            let message = Raw::parse(format!(r#"{{"uri":0,"in":{text},"uri2":"{long}"}}"#)).expect("valid");
+            let inner = message.get("in").expect("there");
+            assert_eq!(inner.mentions(&finder), is_mentioned, "{:.40}", inner.as_str());
+            assert!(message.mentions(&finder));
         }
     }
 
