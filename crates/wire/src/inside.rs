@@ -11,10 +11,6 @@ const BACKSLASH: i8x16 = i8x16::splat(b'\\'.cast_signed());
 const FIRST_PLAIN: u8 = 0x20;
 const PLAIN: i8x16 = i8x16::splat(FIRST_PLAIN.cast_signed());
 
-/// The length of an escape of one character, and of `\u` with its digits.
-const SHORT: usize = 2;
-const LONG: usize = 6;
-
 /// What stands between the quotes of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Inside {
@@ -75,17 +71,12 @@ impl Walk<'_> {
                 match rest.get(place) {
                     Some(b'\\') => {
                         self.has_escapes = true;
-                        match rest.get(place + 1) {
-                            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                                next = next.max(place + SHORT);
-                                all &= !(0b11 << place);
-                            }
-                            Some(b'u') if is_long_escape(rest, place) => {
-                                next = next.max(place + LONG);
-                                all &= !(0b11_1111 << place);
-                            }
-                            _ => return Err(self.at + place),
+                        if !is_escape(rest, place) {
+                            return Err(self.at + place);
                         }
+                        // What is escaped is no stop; the digits of a long one never are.
+                        next = next.max(place + 2);
+                        all &= !(0b11 << place);
                     }
                     Some(stop @ (b'"' | 0x80..)) => {
                         self.at += place;
@@ -99,8 +90,14 @@ impl Walk<'_> {
     }
 }
 
-fn is_long_escape(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at + SHORT..at + LONG).is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit))
+/// Whether the backslash here begins an escape: of one character, or of `u` and four digits.
+#[inline]
+fn is_escape(bytes: &[u8], at: usize) -> bool {
+    match bytes.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => true,
+        Some(b'u') => bytes.get(at + 2..at + 6).is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit)),
+        _ => false,
+    }
 }
 
 /// A bit for each marked byte.
@@ -133,11 +130,10 @@ mod tests {
                 Some(b'"') => return Ok((at, has_escapes)),
                 Some(b'\\') => {
                     has_escapes = true;
-                    at += match bytes.get(at + 1) {
-                        Some(b'u') if is_long_escape(bytes, at) => LONG,
-                        Some(short) if b"\"\\/bfnrt".contains(short) => SHORT,
-                        _ => return Err(at),
-                    };
+                    if !is_escape(bytes, at) {
+                        return Err(at);
+                    }
+                    at += 2;
                 }
                 Some(FIRST_PLAIN..) => at += 1,
                 Some(_) | None => return Err(at.min(bytes.len())),
