@@ -32,7 +32,8 @@ pub(crate) struct Memory {
     pub(crate) per_stream: f64,
 }
 
-const SETTLED: Duration = Duration::from_secs(3);
+/// A hub gives back what it does not need in the first quiet second after a rush, and what a rush leaves open lasts one.
+const SETTLED: Duration = Duration::from_secs(5);
 const LOAD: usize = 256;
 
 pub(crate) async fn measure(
