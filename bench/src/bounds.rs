@@ -97,6 +97,9 @@ pub(crate) fn judge(found: &Found<'_>) -> Vec<Bound> {
             0.75,
             times,
         );
+        let crowd = found.hub(era, 1024, SMALL).zip(found.hub(era, 64, SMALL));
+        let kept = crowd.map(|(many, some)| many.per_second / some.per_second);
+        add(format!("{word}, 0.3 KB: calls/s at 1 024 sessions against 64"), kept, At::Least, 0.5, times);
         for (bytes, sessions, size) in [(MIDDLE, 16, "8 KB"), (LARGE, 4, "1 MB")] {
             let cpu = found.cell(era, sessions, bytes).and_then(|it| it.ratio(|it| it.cpu_us));
             add(format!("{word}, {size}: processor time for a call"), cpu, At::Most, 1.2, times);
@@ -179,15 +182,14 @@ fn growth(found: &Found<'_>, add: &mut impl FnMut(String, Option<f64>, At, f64, 
         1.25,
         "×",
     );
-    let servers = |count: usize| cpu(found.lists.servers.iter().find(|it| it.0 == count).map(|it| &it.1));
-    let servers = servers(50).zip(servers(1)).map(|(b, a)| b / a);
-    add(
-        "growth with servers: processor time for a call that goes alone, 50 against 1".into(),
-        servers,
-        At::Most,
-        1.25,
-        "×",
-    );
+    for (rounds, calls) in
+        [(&found.lists.servers, "that goes alone"), (&found.lists.together, "that may go with others")]
+    {
+        let of = |count: usize| cpu(rounds.iter().find(|it| it.0 == count).map(|it| &it.1));
+        let servers = of(50).zip(of(1)).map(|(b, a)| b / a);
+        let what = format!("growth with servers: processor time for a call {calls}, 50 against 1");
+        add(what, servers, At::Most, 1.25, "×");
+    }
     let payload =
         cpu(found.hub(era, 4, LARGE)).zip(cpu(found.hub(era, 16, MIDDLE))).map(|(b, a)| b / a / 128.0);
     add(
