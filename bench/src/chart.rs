@@ -116,7 +116,7 @@ fn curves(found: &Found<'_>) -> Vec<Curve> {
         ("Processor time for a call, by sessions", "sessions", sessions),
         ("Processor time for a call, by payload", "KiB", payload),
         ("Processor time for a list, by tools", "tools", of(&found.lists.lists)),
-        ("Processor time for a call, by servers", "servers", of(&found.lists.servers)),
+        ("Processor time for a call that goes alone, by servers", "servers", of(&found.lists.servers)),
     ]
 }
 
