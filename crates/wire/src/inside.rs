@@ -25,7 +25,7 @@ pub(crate) struct Inside {
 pub(crate) fn inside(bytes: &[u8], start: usize) -> Result<Inside, usize> {
     // Most strings are short and plain.
     if let Some(part) = bytes[start..].first_chunk() {
-        let place = stops(part, narrow).trailing_zeros() as usize;
+        let place = bits(part, in_ascii).trailing_zeros() as usize;
         if part.get(place) == Some(&b'"') {
             return Ok(Inside { end: start + place, has_escapes: false, is_ascii: true });
         }
@@ -36,9 +36,9 @@ pub(crate) fn inside(bytes: &[u8], start: usize) -> Result<Inside, usize> {
 /// The same for all strings.
 fn any(bytes: &[u8], start: usize) -> Result<Inside, usize> {
     let mut walk = Walk { bytes, at: start, has_escapes: false };
-    let is_ascii = walk.on(narrow)? == b'"';
+    let is_ascii = walk.on(in_ascii)? == b'"';
     if !is_ascii {
-        walk.on(wide)?;
+        walk.on(in_any_text)?;
     }
     Ok(Inside { end: walk.at, has_escapes: walk.has_escapes, is_ascii })
 }
@@ -57,13 +57,13 @@ impl Walk<'_> {
             let rest = &self.bytes[self.at..];
             let (mut all, width) = if let Some(block) = rest.first_chunk::<BLOCK>() {
                 let (parts, _) = block.as_chunks();
-                (parts.iter().rev().fold(0, |all, it| all << PART | stops(it, marks)), BLOCK)
+                (parts.iter().rev().fold(0, |all, it| all << PART | bits(it, marks)), BLOCK)
             } else if let Some(part) = rest.first_chunk() {
-                (stops(part, marks), PART)
+                (bits(part, marks), PART)
             } else {
                 // What is too short ends with a quote that is not there.
                 let part = std::array::from_fn(|it| rest.get(it).copied().unwrap_or(b'"'));
-                (stops(&part, marks), rest.len())
+                (bits(&part, marks), rest.len())
             };
             let mut next = width;
             while all != 0 {
@@ -102,20 +102,20 @@ fn is_escape(bytes: &[u8], at: usize) -> bool {
 
 /// A bit for each marked byte.
 #[inline]
-fn stops(part: &[u8; PART], marks: impl Fn(i8x16) -> i8x16) -> u64 {
+fn bits(part: &[u8; PART], marks: impl Fn(i8x16) -> i8x16) -> u64 {
     u64::from(marks(u8x16::new(*part).cast_signed()).to_bitmask())
 }
 
 /// Marks quotes, backslashes, control characters, and all that is not ASCII.
 #[inline]
-fn narrow(part: i8x16) -> i8x16 {
+fn in_ascii(part: i8x16) -> i8x16 {
     part.simd_eq(QUOTE) | part.simd_eq(BACKSLASH) | part.simd_lt(PLAIN)
 }
 
 /// The same without what is not ASCII.
 #[inline]
-fn wide(part: i8x16) -> i8x16 {
-    narrow(part) & !part.simd_lt(i8x16::ZERO)
+fn in_any_text(part: i8x16) -> i8x16 {
+    in_ascii(part) & !part.simd_lt(i8x16::ZERO)
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
                     at += 2;
                 }
                 Some(FIRST_PLAIN..) => at += 1,
-                Some(_) | None => return Err(at.min(bytes.len())),
+                Some(_) | None => return Err(at),
             }
         }
     }
