@@ -1,6 +1,8 @@
 //! Where connections come in. A request to an MCP door goes straight to it; everything else goes through the router,
 //! whose layers are too much for the path of every call. Both ask the same questions first.
 
+mod unread;
+
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use toolgrove_core::call::View;
 use tower_service::Service;
 
+use self::unread::Unread;
 use crate::problem::Refusal;
 use crate::{App, Local, mcp};
 
@@ -51,9 +54,11 @@ impl Front {
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         arrival: Arrival,
     ) -> hyper::Result<()> {
-        let stop = self.stop.clone();
+        let (stop, unread) = (self.stop.clone(), Unread::default());
         let service = service_fn(move |request: Request<Incoming>| {
-            self.answer(request.map(Body::new), arrival).map(Ok::<_, Infallible>)
+            let answered = self.answer(unread.lend(request).map(Body::new), arrival);
+            let unread = unread.clone();
+            async move { Ok::<_, Infallible>(unread.settle(answered.await).await) }
         });
         let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection.with_upgrades());
