@@ -1,5 +1,5 @@
-//! When memory is given back: once after the start and once after every rush, as soon as the process has come to rest,
-//! and once when nothing at all has happened for long.
+//! When memory is given back: once after the start and once after every rush, as soon as the process has come to rest
+//! and what it left open has closed, and once when nothing at all has happened for long.
 //!
 //! A call now and then is no rush: it finds in memory what the last one needed. What comes back at once, because it is
 //! needed to rest, is not given back over and over.
@@ -30,6 +30,8 @@ pub struct Rest {
 enum State {
     #[default]
     Worked,
+    /// It has nothing to do, but what the work left open for the next may still lie around for a second.
+    Settles,
     GaveBack,
     Rests,
 }
@@ -46,6 +48,10 @@ impl Rest {
         self.still = if lately > NOTHING { 0 } else { self.still.saturating_add(1) };
         if lately > LITTLE {
             self.state = State::Worked;
+            return false;
+        }
+        if self.state == State::Worked {
+            self.state = State::Settles;
             return false;
         }
         let before = std::mem::replace(&mut self.state, State::Rests);
@@ -96,42 +102,50 @@ mod tests {
 
     #[test]
     fn the_start_is_followed_by_one_giving_back() {
-        check(&[(15, 30), (1, 12), (0, 12), (0, 12)], &[0]);
-        check(&[(400, 50), (300, 50), (2, 50), (1, 12), (0, 12)], &[2]);
+        check(&[(15, 30), (1, 30), (0, 12), (0, 12)], &[1]);
+        check(&[(400, 50), (300, 50), (2, 50), (1, 50), (1, 12), (0, 12)], &[3]);
     }
 
     #[test]
     fn so_is_every_rush_and_nothing_is_given_back_while_it_lasts() {
-        check(&[(15, 30), (1, 12), (900, 60), (900, 60), (30, 50), (2, 40), (1, 13), (0, 13)], &[0, 5]);
+        check(
+            &[(15, 30), (1, 30), (1, 12), (900, 60), (900, 60), (30, 50), (2, 40), (1, 39), (1, 13), (0, 13)],
+            &[1, 7],
+        );
     }
 
     #[test]
     fn a_rush_right_after_giving_back_is_followed_by_another() {
-        check(&[(15, 30), (900, 60), (2, 40), (1, 13), (0, 13)], &[0, 2]);
+        check(&[(15, 30), (1, 30), (900, 60), (2, 40), (1, 40), (1, 13), (0, 13)], &[1, 4]);
+        check(&[(15, 30), (900, 60), (2, 40), (900, 60), (2, 40), (1, 40), (1, 13)], &[5]);
     }
 
     #[test]
     fn a_call_now_and_then_changes_nothing() {
-        check(&[(15, 30), (1, 12), (4, 19), (0, 19), (4, 20), (4, 20), (0, 20)], &[0]);
+        check(&[(15, 30), (1, 30), (1, 12), (4, 19), (0, 19), (4, 20), (4, 20), (0, 20)], &[1]);
     }
 
     #[test]
     fn what_a_call_brought_back_is_given_back_when_nothing_has_happened_for_long() {
-        let start = [(15, 30), (2, 12), (4, 19)];
+        let start = [(15, 30), (2, 30), (2, 12), (4, 19)];
         let still = [(0, 19); LONG as usize];
-        check(&[&start[..], &still, &[(0, 12); 99]].concat(), &[0, start.len() + still.len() - 1]);
-        check(&[&start[..], &still[1..], &[(4, 19)], &still[1..]].concat(), &[0]);
-        check(&[&start[..2], &[(0, 12); 99]].concat(), &[0]);
+        check(&[&start[..], &still, &[(0, 12); 99]].concat(), &[1, start.len() + still.len() - 1]);
+        check(&[&start[..], &still[1..], &[(4, 19)], &still[1..]].concat(), &[1]);
+        check(&[&start[..3], &[(0, 12); 99]].concat(), &[1]);
     }
 
     #[test]
     fn work_that_left_less_than_a_fifth_more_is_not_worth_it() {
-        check(&[(15, 30), (1, 10), (900, 12), (2, 12), (900, 13), (2, 13)], &[0, 5]);
+        check(
+            &[(15, 30), (1, 30), (1, 10), (900, 12), (2, 12), (1, 12), (900, 13), (2, 13), (1, 13)],
+            &[1, 8],
+        );
     }
 
     #[test]
     fn where_memory_cannot_be_measured_nothing_is_given_back() {
-        assert!(!Rest::default().is_due_after(Duration::ZERO, || None));
+        let mut rest = Rest::default();
+        assert!(!(0..3).any(|_| rest.is_due_after(Duration::ZERO, || None)));
     }
 
     #[cfg(target_os = "linux")]

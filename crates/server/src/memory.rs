@@ -95,6 +95,11 @@ impl Memory {
         self.calls.flush().await;
     }
 
+    /// Lets go of what a rush has left.
+    pub async fn rest(&self) {
+        self.calls.rest().await;
+    }
+
     pub async fn close(&self) {
         self.flush().await;
         self.calls.close().await;

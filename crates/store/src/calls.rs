@@ -46,6 +46,7 @@ pub struct CallLog {
 #[derive(Debug)]
 enum Order {
     Flush(oneshot::Sender<()>),
+    Rest(oneshot::Sender<()>),
     Close,
 }
 
@@ -127,6 +128,14 @@ impl CallLog {
         }
     }
 
+    /// Lets go of what the log knows of the file, which a rush has made much.
+    pub async fn rest(&self) {
+        let (done, rested) = oneshot::channel();
+        if self.orders.send(Order::Rest(done)).is_ok() {
+            let _ = rested.await;
+        }
+    }
+
     /// Returns once every recorded row is stored; the log takes no more.
     pub async fn close(&self) {
         let _ = self.orders.send(Order::Close);
@@ -174,6 +183,10 @@ async fn write_all(db: &Db, queue: &Queue, mut orders: mpsc::UnboundedReceiver<O
             if rows.len() >= RUSH || is_time && !rows.is_empty() {
                 write(db, Batch::Rows(&rows)).await;
                 rows.clear();
+                if is_time {
+                    // Room for many is for a rush.
+                    rows = Vec::new();
+                }
                 since = Instant::now();
             } else if pages.is_empty() {
                 break;
@@ -181,6 +194,12 @@ async fn write_all(db: &Db, queue: &Queue, mut orders: mpsc::UnboundedReceiver<O
         }
         match order {
             Some(Order::Flush(done)) => drop(done.send(())),
+            Some(Order::Rest(done)) => {
+                if let Err(error) = db.shrink().await {
+                    tracing::debug!(error = ?error, "the log's connection could not be made small");
+                }
+                let _ = done.send(());
+            }
             Some(Order::Close) => return,
             None => {}
         }

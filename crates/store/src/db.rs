@@ -51,6 +51,14 @@ impl Db {
         })
     }
 
+    /// Has a connection forget what it knows of the file. With several, only one of them does.
+    pub(crate) async fn shrink(&self) -> Result<()> {
+        match self {
+            Self::Sqlite(_) => Sql::new("PRAGMA shrink_memory").run(self).await.map(drop),
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Waits for running statements and closes every connection.
     pub(crate) async fn close(&self) {
         match self {

@@ -184,17 +184,19 @@ pub(crate) fn local_key(paths: &Paths) -> Result<Secret, Failure> {
 
 /// Keeps the hub small, as long as it runs. How long calls took is added up: until then each duration is kept, and
 /// nobody may ever ask. What only the start or a rush needed is given back.
-async fn keep_up(app: Weak<App>) {
+async fn keep_up(weak: Weak<App>) {
     let mut rest = Rest::default();
-    while let Some(app) = app.upgrade() {
+    while let Some(app) = weak.upgrade() {
         app.metrics.run_upkeep();
-        drop(app);
-        sleep(UPKEEP).await;
         if rest.is_due() {
+            app.hub.links().rest();
+            app.hub.log().rest().await;
             // Here, because this is the thread that works, or one of them; then wherever nobody has to wait.
             toolgrove_rest::give_back_own();
             let _ = spawn_blocking(toolgrove_rest::give_back_shared).await;
         }
+        drop(app);
+        sleep(UPKEEP).await;
     }
 }
 

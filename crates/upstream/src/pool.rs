@@ -119,6 +119,12 @@ impl Pool {
         &self.0.fetch
     }
 
+    /// Lets go of what only speeds up the next call and is soon had again. Its memory is little, but it may hold much
+    /// around it that a rush has left.
+    pub fn rest(&self) {
+        self.0.dial.rest();
+    }
+
     pub(crate) fn dial(&self) -> &Arc<Dial> {
         &self.0.dial
     }

@@ -25,7 +25,7 @@ async fn quick() -> Result<()> {
     report.step("format", format()).await;
     report.step("clippy", clippy()).await;
     let runner = Runner::find().await;
-    report.step("unit tests", runner.run(&["--workspace", "--lib", "--bins"]).run()).await;
+    report.step("unit tests", on_postgres(runner.run(&["--workspace", "--lib", "--bins"]))).await;
     report.step("cases of core", runner.run(&["--package", "toolgrove-core", "--tests"]).run()).await;
     report.finish()
 }
@@ -88,14 +88,14 @@ async fn clippy() -> Result<()> {
 }
 
 async fn tests() -> Result<()> {
+    let all = Runner::find().await.run(&["--workspace", "--tests", "--no-fail-fast"]);
+    on_postgres(all.envs(&peers::environment())).await
+}
+
+/// Some tests of the store want a database of both kinds.
+async fn on_postgres(tests: Run) -> Result<()> {
     let postgres = Postgres::start()?;
-    Runner::find()
-        .await
-        .run(&["--workspace", "--tests", "--no-fail-fast"])
-        .envs(&peers::environment())
-        .env("TOOLGROVE_TEST_POSTGRES", postgres.url())
-        .run()
-        .await
+    tests.env("TOOLGROVE_TEST_POSTGRES", postgres.url()).run().await
 }
 
 /// nextest runs none of these.

@@ -11,6 +11,7 @@ use crate::{CallFilter, CallLog, Store};
 on_both!(
     ten_thousand_rows_are_stored_when_the_log_is_closed,
     rows_recorded_by_many_tasks_all_arrive,
+    a_log_that_has_rested_goes_on,
     a_row_comes_back_as_it_was_recorded,
     calls_are_filtered_and_paged_newest_first,
     calls_are_invisible_to_another_person,
@@ -89,6 +90,18 @@ async fn rows_recorded_by_many_tasks_all_arrive(place: Place) {
     log.record(record(person, "sun"));
     log.close().await;
     assert_eq!(count(&store).await, 2001);
+}
+
+async fn a_log_that_has_rested_goes_on(place: Place) {
+    let store = place.store().await;
+    let (log, person) = (CallLog::start(&store), Uuid::now_v7());
+    for rows in 1..=3 {
+        log.record(record(person, "rain"));
+        log.rest().await;
+        assert_eq!(count(&store).await, rows);
+    }
+    log.close().await;
+    log.rest().await;
 }
 
 async fn a_row_comes_back_as_it_was_recorded(place: Place) {

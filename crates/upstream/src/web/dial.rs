@@ -77,6 +77,11 @@ impl Dial {
         self.secure.get_or_init(|| self.tls().map(|it| Lines::new(Way::Secure(it)))).clone()
     }
 
+    /// Closes idle connections that are cheap to open again.
+    pub(crate) fn rest(&self) {
+        self.plain.rest();
+    }
+
     /// Opens connections that are secure or not at all.
     pub(crate) fn tls(&self) -> Result<HttpsConnector<Connector>, String> {
         let builder = match &self.ca_file {

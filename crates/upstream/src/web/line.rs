@@ -147,6 +147,11 @@ impl Lines {
         }
     }
 
+    /// Closes what waits for a next request.
+    pub(crate) fn rest(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Vec<Idle>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -142,6 +142,19 @@ async fn of_many_connections_a_few_are_kept_for_long() {
 }
 
 #[tokio::test]
+async fn at_rest_none_is_kept_and_the_next_request_opens_another() {
+    let dial = Dial::new(Guard::Open);
+    let server = Server::start(WHOLE, After::Stay).await;
+    for connections in [1, 1] {
+        server.ask(&dial).await.unwrap();
+        assert_eq!(server.connections(), connections);
+    }
+    dial.rest();
+    server.ask(&dial).await.unwrap();
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
 async fn nobody_there_and_gone_without_an_answer_are_told_apart() {
     let dial = Dial::new(Guard::Open);
     let server = Server::start("", After::Leave).await;

@@ -21,7 +21,8 @@ use crate::web::{Endpoint, Stream};
 /// How often it is looked at whether somebody is held up.
 const TICK: Duration = Duration::from_millis(50);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
-const READ: usize = 32 * 1024;
+/// Nothing that lives long has this size, so that the allocator gives back all of the memory these lay in.
+const READ: usize = 24 * 1024;
 const HEADERS: usize = 64;
 const LONGEST_HEAD: usize = 64 * 1024;
 
