@@ -100,7 +100,9 @@ pub(crate) fn judge(found: &Found<'_>) -> Vec<Bound> {
         let crowd = found.hub(era, 1024, SMALL).zip(found.hub(era, 64, SMALL));
         let kept = crowd.map(|(many, some)| many.per_second / some.per_second);
         add(format!("{word}, 0.3 KB: calls/s at 1 024 sessions against 64"), kept, At::Least, 0.5, times);
-        for (bytes, sessions, size) in [(MIDDLE, 16, "8 KB"), (LARGE, 4, "1 MB")] {
+        for (bytes, sessions, size) in
+            [(MIDDLE, 16, "8 KB"), (MIDDLE, 64, "8 KB, 64 sessions"), (LARGE, 4, "1 MB")]
+        {
             let cpu = found.cell(era, sessions, bytes).and_then(|it| it.ratio(|it| it.cpu_us));
             add(format!("{word}, {size}: processor time for a call"), cpu, At::Most, 1.2, times);
         }

@@ -78,7 +78,9 @@ pub(crate) fn plan(quick: bool) -> Vec<Cell> {
             }
         }
         cells.push(cell(era, server, 64, Work::Unmarked { bytes: SMALL }));
-        cells.push(cell(era, server, 16, call(MIDDLE)));
+        for sessions in [16, 64] {
+            cells.push(cell(era, server, sessions, call(MIDDLE)));
+        }
         if !quick {
             cells.push(cell(era, server, 16, call(64 * 1024)));
             cells.push(cell(era, server, 16, Work::Progress { steps: 10 }));

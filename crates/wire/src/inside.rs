@@ -57,7 +57,10 @@ impl Walk<'_> {
             let rest = &self.bytes[self.at..];
             let (mut all, width) = if let Some(block) = rest.first_chunk::<BLOCK>() {
                 let (parts, _) = block.as_chunks();
-                (parts.iter().rev().fold(0, |all, it| all << PART | bits(it, marks)), BLOCK)
+                let all = parts.iter().rev().fold(0, |all, it| all << PART | bits(it, marks));
+                let left = without_short(block, all);
+                self.has_escapes |= left != all;
+                (left, BLOCK)
             } else if let Some(part) = rest.first_chunk() {
                 (bits(part, marks), PART)
             } else {
@@ -65,6 +68,11 @@ impl Walk<'_> {
                 let part = std::array::from_fn(|it| rest.get(it).copied().unwrap_or(b'"'));
                 (bits(&part, marks), rest.len())
             };
+            if all == 0 {
+                // What comes next is at a fixed distance: the processor begins with it before it is done here.
+                self.at += width;
+                continue;
+            }
             let mut next = width;
             while all != 0 {
                 let place = all.trailing_zeros() as usize;
@@ -90,11 +98,35 @@ impl Walk<'_> {
     }
 }
 
+/// The marks of a block from the first on that is not an escape of one character, or lies across its end.
+#[inline]
+fn without_short(block: &[u8; BLOCK], mut all: u64) -> u64 {
+    while all << 1 != 0 {
+        let place = all.trailing_zeros() as usize;
+        if block[place] != b'\\' || !SHORT[usize::from(block[place + 1])] {
+            break;
+        }
+        all &= !(0b11 << place);
+    }
+    all
+}
+
+/// What makes an escape with a backslash before it.
+const SHORT: [bool; 256] = {
+    let mut all = [false; 256];
+    let (kinds, mut at) = (br#""\/bfnrt"#, 0);
+    while at < kinds.len() {
+        all[kinds[at] as usize] = true;
+        at += 1;
+    }
+    all
+};
+
 /// Whether the backslash here begins an escape: of one character, or of `u` and four digits.
 #[inline]
 fn is_escape(bytes: &[u8], at: usize) -> bool {
     match bytes.get(at + 1) {
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => true,
+        Some(&it) if SHORT[usize::from(it)] => true,
         Some(b'u') => bytes.get(at + 2..at + 6).is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit)),
         _ => false,
     }
