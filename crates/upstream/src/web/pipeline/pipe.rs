@@ -196,7 +196,10 @@ impl Drive<'_> {
             // An answer that nobody has asked for.
             let Some(waiting) = self.pipe.lock().waiting.pop_front() else { return Err(Ended) };
             self.moved = Some(now);
-            self.pipeline.heard_together(now - waiting.since, waiting.among, now);
+            // What those waited for who were there before the connection says nothing of the server's pace.
+            if waiting.since >= self.began {
+                self.pipeline.heard_together(now - waiting.since, waiting.among, now);
+            }
             // Whoever does not wait any more needs none.
             let _ = waiting.answer.send(body);
         }
@@ -270,4 +273,48 @@ pub(super) fn next(seen: &mut BytesMut) -> Result<Option<Bytes>, Ended> {
     }
     seen.advance(head);
     Ok(Some(seen.split_to(length).freeze()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncWriteExt, duplex};
+    use tokio::time::sleep;
+
+    use super::super::Opening;
+    use super::*;
+    use crate::web::Own;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waited_for_the_connection_says_nothing_of_the_pace() {
+        let (pipeline, pipe) = (Pipeline::default(), Pipe::default());
+        for _ in 0..100 {
+            pipeline.lock().habit.heard_alone(Duration::from_millis(1), 4, true);
+        }
+        let (opening, own) = (Opening::default(), Own::default());
+        let request = Written { opening: &opening, own: &own, token: None, body: b"{}" };
+        let asked: Vec<_> = (0..400).filter_map(|_| pipe.ask(&request, usize::MAX, 4)).collect();
+        sleep(Duration::from_secs(3)).await;
+
+        let (ours, mut theirs) = duplex(64 * 1024);
+        let stream: Box<dyn Stream> = Box::new(TokioIo::new(ours));
+        let mut drive = Drive {
+            pipeline: &pipeline,
+            pipe: &pipe,
+            io: TokioIo::new(stream),
+            out: BytesMut::new(),
+            is_flushed: true,
+            seen: BytesMut::new(),
+            began: Instant::now(),
+            moved: None,
+            tick: interval(TICK),
+        };
+        let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+        theirs.write_all(answer.repeat(asked.len()).as_bytes()).await.unwrap();
+        let answered = futures::future::join_all(asked);
+        tokio::select! {
+            () = poll_fn(|cx| drive.poll(cx)) => panic!("the connection is still good"),
+            answers = answered => assert!(answers.iter().all(Result::is_ok)),
+        }
+        assert!(pipeline.lock().habit.depth(Instant::now()).is_some(), "they still go together");
+    }
 }
