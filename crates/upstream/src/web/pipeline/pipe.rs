@@ -90,19 +90,7 @@ pub(super) async fn run(pipeline: Arc<Pipeline>, endpoint: Endpoint, pipe: Arc<P
     let closing = Closing { pipeline, pipe };
     let patience = closing.pipeline.lock().habit.patience();
     let Ok(Some(stream)) = timeout(patience, endpoint.connect()).await else { return };
-    let mut tick = interval(TICK);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut drive = Drive {
-        pipeline: &closing.pipeline,
-        pipe: &closing.pipe,
-        io: TokioIo::new(stream),
-        out: BytesMut::new(),
-        is_flushed: true,
-        seen: BytesMut::new(),
-        began: Instant::now(),
-        moved: None,
-        tick,
-    };
+    let mut drive = Drive::new(&closing.pipeline, &closing.pipe, stream);
     poll_fn(|cx| drive.poll(cx)).await;
 }
 
@@ -137,7 +125,23 @@ struct Drive<'a> {
     tick: Interval,
 }
 
-impl Drive<'_> {
+impl<'a> Drive<'a> {
+    fn new(pipeline: &'a Pipeline, pipe: &'a Pipe, stream: Box<dyn Stream>) -> Self {
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self {
+            pipeline,
+            pipe,
+            io: TokioIo::new(stream),
+            out: BytesMut::new(),
+            is_flushed: true,
+            seen: BytesMut::new(),
+            began: Instant::now(),
+            moved: None,
+            tick,
+        }
+    }
+
     /// Ready when there is nothing more to be had from this connection.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.pipe.bell.register(cx.waker());
@@ -296,18 +300,7 @@ mod tests {
         sleep(Duration::from_secs(3)).await;
 
         let (ours, mut theirs) = duplex(64 * 1024);
-        let stream: Box<dyn Stream> = Box::new(TokioIo::new(ours));
-        let mut drive = Drive {
-            pipeline: &pipeline,
-            pipe: &pipe,
-            io: TokioIo::new(stream),
-            out: BytesMut::new(),
-            is_flushed: true,
-            seen: BytesMut::new(),
-            began: Instant::now(),
-            moved: None,
-            tick: interval(TICK),
-        };
+        let mut drive = Drive::new(&pipeline, &pipe, Box::new(TokioIo::new(ours)));
         let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
         theirs.write_all(answer.repeat(asked.len()).as_bytes()).await.unwrap();
         let answered = futures::future::join_all(asked);
