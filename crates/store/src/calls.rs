@@ -128,7 +128,7 @@ impl CallLog {
         }
     }
 
-    /// Lets go of what the log knows of the file, which a rush has made much.
+    /// Lets go of what a rush has left: room for its rows, and what the log knows of the file.
     pub async fn rest(&self) {
         let (done, rested) = oneshot::channel();
         if self.orders.send(Order::Rest(done)).is_ok() {
@@ -183,10 +183,6 @@ async fn write_all(db: &Db, queue: &Queue, mut orders: mpsc::UnboundedReceiver<O
             if rows.len() >= RUSH || is_time && !rows.is_empty() {
                 write(db, Batch::Rows(&rows)).await;
                 rows.clear();
-                if is_time {
-                    // Room for many is for a rush.
-                    rows = Vec::new();
-                }
                 since = Instant::now();
             } else if pages.is_empty() {
                 break;
@@ -195,6 +191,8 @@ async fn write_all(db: &Db, queue: &Queue, mut orders: mpsc::UnboundedReceiver<O
         match order {
             Some(Order::Flush(done)) => drop(done.send(())),
             Some(Order::Rest(done)) => {
+                // Room for many is for a rush.
+                rows = Vec::new();
                 if let Err(error) = db.shrink().await {
                     tracing::debug!(error = ?error, "the log's connection could not be made small");
                 }
