@@ -5,20 +5,23 @@ mod connect;
 mod dial;
 mod download;
 pub(crate) mod fetch;
+mod head;
 mod line;
 pub(crate) mod pipeline;
 
 pub(crate) use answer::{EventStream, Kind, collect, collect_text, kind, refused};
 pub(crate) use connect::NOT_PUBLIC;
 pub(crate) use dial::{Dial, cause, refused_host};
-pub(crate) use line::{Inflow, Lines, Stream, Unanswered};
+pub(crate) use head::{Head, Opening, Own};
+pub(crate) use line::{Broken, Inflow, Lines, Stream, Unanswered};
 
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::BytesMut;
 use futures::TryFutureExt;
-use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
-use http::{Method, Request, Response, Uri};
+use http::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
+use http::{Method, Response, Uri};
 use toolgrove_core::instance::{HttpReach, UnixFraming, UnixReach};
 use toolgrove_core::{Error, Secret};
 use toolgrove_wire::Pieces;
@@ -143,11 +146,9 @@ impl Endpoint {
         headers
     }
 
-    /// How a request begins that is written by hand, and the host it goes to.
-    pub(crate) fn first_line(&self, method: &str) -> String {
-        let path = self.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-        let host = self.uri.authority().map(|it| line::named(&self.uri, it)).unwrap_or_default();
-        format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\n")
+    /// Where requests go that are not redirected.
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.uri
     }
 
     /// A connection of its own, if there is one to be had.
@@ -201,7 +202,7 @@ impl Endpoint {
     ) -> Result<Response<Inflow>, Failure> {
         let token = token.map(bearer).transpose()?;
         let sent = Sent { method, head, token, body };
-        let response = self.send_to(self.uri.clone(), &sent).await?;
+        let response = self.send_to(&self.uri, &sent).await?;
         if !response.status().is_redirection() {
             return Ok(response);
         }
@@ -224,7 +225,7 @@ impl Endpoint {
                     format!("it redirects to another origin ({origin}); set that URL if you trust it");
                 return Err(self.context.unreachable(cause).into());
             }
-            response = self.send_to(uri(&next, &self.query)?, sent).await?;
+            response = self.send_to(&uri(&next, &self.query)?, sent).await?;
             if !response.status().is_redirection() {
                 return Ok(response);
             }
@@ -233,22 +234,10 @@ impl Endpoint {
         Err(self.context.unreachable("it redirects in circles").into())
     }
 
-    fn send_to(
-        &self,
-        uri: Uri,
-        sent: &Sent<'_>,
-    ) -> impl Future<Output = Result<Response<Inflow>, Failure>> + Send {
-        let mut request = Request::new(sent.body.clone());
-        *request.uri_mut() = uri;
-        *request.method_mut() = sent.method.clone();
-        *request.headers_mut() = sent.head.base.clone();
-        for (name, value) in sent.head.own.more.iter().flatten().chain(&sent.head.own.params) {
-            request.headers_mut().insert(name.clone(), value.clone());
-        }
-        if let Some(token) = &sent.token {
-            request.headers_mut().insert(AUTHORIZATION, token.clone());
-        }
-        self.lines.send(request).map_err(|it| self.unanswered(it))
+    async fn send_to(&self, uri: &Uri, sent: &Sent<'_>) -> Result<Response<Inflow>, Failure> {
+        let mut head = BytesMut::new();
+        sent.head.put(&mut head, (sent.method, uri), sent.token.as_ref(), sent.body.len());
+        self.lines.exchange(uri, head, sent.body.clone()).map_err(|it| self.unanswered(it)).await
     }
 
     fn unanswered(&self, error: Unanswered) -> Failure {
@@ -270,30 +259,6 @@ struct Sent<'a> {
     head: &'a Head<'a>,
     token: Option<HeaderValue>,
     body: Pieces,
-}
-
-/// The headers of one request: those of its link, and the few of its own.
-#[derive(Debug)]
-pub(crate) struct Head<'a> {
-    pub(crate) base: &'a HeaderMap,
-    pub(crate) own: Own,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Own {
-    pub(crate) more: [Option<(HeaderName, HeaderValue)>; 2],
-    /// Arguments that are repeated as headers, which few tools want.
-    pub(crate) params: Vec<(HeaderName, HeaderValue)>,
-}
-
-impl<'a> Head<'a> {
-    pub(crate) fn plain(base: &'a HeaderMap) -> Self {
-        Self { base, own: Own::default() }
-    }
-
-    pub(crate) fn with(base: &'a HeaderMap, header: Option<(HeaderName, HeaderValue)>) -> Self {
-        Self { base, own: Own { more: [header, None], params: Vec::new() } }
-    }
 }
 
 /// What is sent: the URL with the person's parameters, unless the server has put them there itself.

@@ -1,10 +1,11 @@
 //! Messages on their way in and out, in the pieces they come and go in. What is long is shared, not copied.
 
 use std::convert::Infallible;
+use std::io::IoSlice;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::Draft;
@@ -45,11 +46,15 @@ impl Pieces {
         [self.front, self.shared, self.back].concat().into()
     }
 
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.front.len() + self.shared.len() + self.back.len()
     }
 
-    fn take(&mut self) -> Option<Bytes> {
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn next(&mut self) -> Option<Bytes> {
         [&mut self.front, &mut self.shared, &mut self.back]
             .into_iter()
             .map(std::mem::take)
@@ -63,6 +68,31 @@ impl From<Bytes> for Pieces {
     }
 }
 
+impl Buf for Pieces {
+    fn remaining(&self) -> usize {
+        self.len()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        let all: [&[u8]; 3] = [&self.front, &self.shared, &self.back];
+        all.into_iter().find(|it| !it.is_empty()).unwrap_or_default()
+    }
+
+    fn chunks_vectored<'a>(&'a self, to: &mut [IoSlice<'a>]) -> usize {
+        let parts = [&self.front, &self.shared, &self.back].into_iter().filter(|it| !it.is_empty());
+        to.iter_mut().zip(parts).map(|(to, part)| *to = IoSlice::new(part)).count()
+    }
+
+    fn advance(&mut self, mut count: usize) {
+        for part in [&mut self.front, &mut self.shared, &mut self.back] {
+            let of_it = count.min(part.len());
+            part.advance(of_it);
+            count -= of_it;
+        }
+        assert_eq!(count, 0, "nobody goes on beyond the end");
+    }
+}
+
 impl Body for Pieces {
     type Data = Bytes;
     type Error = Infallible;
@@ -71,11 +101,11 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.take().map(|it| Ok(Frame::data(it))))
+        Poll::Ready(self.next().map(|it| Ok(Frame::data(it))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.len() == 0
+        self.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -202,7 +232,7 @@ mod tests {
             assert_eq!(pieces.clone().into_bytes(), whole);
             assert_eq!(pieces.size_hint().exact(), Some(whole.len() as u64));
             let mut sent = Vec::new();
-            while let Some(piece) = pieces.take() {
+            while let Some(piece) = pieces.next() {
                 assert!(!piece.is_empty());
                 sent.push(piece);
             }
@@ -210,6 +240,24 @@ mod tests {
             assert_eq!(sent.concat(), whole.as_bytes());
             let is_shared = sent.iter().any(|it| length > 0 && it.as_ptr() == shared.as_ptr());
             assert_eq!(is_shared, length >= APART, "{length}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_written_from_wherever_the_last_write_ended() {
+        let all = ["ab", "cde", "f"].map(Bytes::from);
+        for steps in [vec![6], vec![1; 6], vec![2, 3, 1], vec![3, 3], vec![0, 4, 2]] {
+            let (mut pieces, mut written) = (Pieces::of(all.clone()), Vec::new());
+            for step in steps {
+                let mut parts = [IoSlice::new(&[]); 4];
+                let count = pieces.chunks_vectored(&mut parts);
+                let left: Vec<u8> = parts[..count].iter().flat_map(|it| it.to_vec()).collect();
+                assert_eq!(left.len(), pieces.remaining());
+                assert!(left.starts_with(pieces.chunk()) && !pieces.chunk().is_empty(), "{left:?}");
+                written.extend_from_slice(&left[..step]);
+                pieces.advance(step);
+            }
+            assert_eq!((written.as_slice(), pieces.remaining(), pieces.chunk()), (&b"abcdef"[..], 0, &b""[..]));
         }
     }
 

@@ -30,8 +30,7 @@ use crate::era::{self, Finding, Plan, Session, Trust};
 use crate::failure::Failure;
 use crate::feed::{Ack, Announced, Topic};
 use crate::speech::{Ask, Speech};
-use crate::web::pipeline::Opening;
-use crate::web::{self, Endpoint, Head, Own};
+use crate::web::{self, Endpoint, Head, Opening, Own};
 
 /// The evidence of a verdict that was reached over the deprecated transport.
 pub(crate) const HTTP_SSE: &str = "HTTP+SSE (deprecated)";
@@ -59,8 +58,8 @@ pub(crate) struct Wire {
     era: Era,
     announced: Announced,
     /// Everything but what changes from request to request.
-    head: HeaderMap,
-    /// The same, as it is written where requests go together.
+    headers: HeaderMap,
+    /// The same, as they are written.
     opening: Opening,
     has_session: bool,
     /// Calls in flight on a legacy session, which its GET stream may speak of.
@@ -242,7 +241,7 @@ impl Http {
         self.end();
         self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.wire.has_session {
-            let head = Head::plain(&self.wire.head);
+            let head = Head::plain(&self.wire.opening);
             let deleted = self.wire.endpoint.send(Method::DELETE, &head, Pieces::default());
             let _ = timeout(DELETE_TIMEOUT, deleted).await;
         }
@@ -263,13 +262,13 @@ impl Wire {
         wire.announced = Announced::read(&agreed.capabilities);
         let names_version = Version::parse(&agreed.version).is_none_or(Version::sends_version_header);
         if let (true, Ok(version)) = (names_version, HeaderValue::try_from(&agreed.version)) {
-            wire.head.insert(web::VERSION, version);
+            wire.headers.insert(web::VERSION, version);
         }
         wire.has_session = session.is_some();
         if let Some(session) = session {
-            wire.head.insert(web::SESSION, session);
+            wire.headers.insert(web::SESSION, session);
         }
-        wire.opening = Opening::of(&wire.endpoint, &wire.head);
+        wire.opening = Opening::of(&wire.headers);
         Arc::new(wire)
     }
 
@@ -279,8 +278,8 @@ impl Wire {
     }
 
     fn bare(context: &Arc<Context>, endpoint: Endpoint, desk: Arc<Desk>) -> Self {
-        let mut head = endpoint.headers(web::JSON_OR_EVENTS);
-        head.insert(CONTENT_TYPE, web::JSON);
+        let mut headers = endpoint.headers(web::JSON_OR_EVENTS);
+        headers.insert(CONTENT_TYPE, web::JSON);
         Self {
             context: context.clone(),
             desk,
@@ -288,8 +287,8 @@ impl Wire {
             speech: Speech::Legacy,
             era: Era::Legacy,
             announced: Announced::read(&Raw::empty_object()),
-            head,
-            opening: Opening::default(),
+            opening: Opening::of(&headers),
+            headers,
             has_session: false,
             watchers: Mutex::default(),
             streaming: watch::channel(false).0,
@@ -327,7 +326,7 @@ impl Wire {
     /// Posts an answer to a question of the server. One that is not taken ends its call, whatever the server says.
     pub(crate) async fn post_reply(&self, body: Bytes) -> Result<(), Error> {
         let posted = async {
-            let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body.into()).await?;
+            let response = self.endpoint.send(Method::POST, &Head::plain(&self.opening), body.into()).await?;
             if response.status().is_success() {
                 web::collect_text(response).await;
                 return Ok(());
@@ -364,7 +363,7 @@ impl Wire {
     /// Posts something that has no answer; what comes back does not matter.
     async fn post_quietly(&self, body: Bytes) {
         let posted = async {
-            let response = self.endpoint.send(Method::POST, &Head::plain(&self.head), body.into()).await?;
+            let response = self.endpoint.send(Method::POST, &Head::plain(&self.opening), body.into()).await?;
             Ok::<_, Failure>(web::collect_text(response).await)
         };
         if let Ok(Err(failure)) = timeout(NOTIFY_TIMEOUT, posted).await {

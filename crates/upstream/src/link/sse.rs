@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{CONTENT_TYPE, HeaderMap};
+use http::header::CONTENT_TYPE;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolgrove_core::event::News;
@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::era::{self, Plan};
 use crate::failure::Failure;
 use crate::mux::{Mux, Outbound};
-use crate::web::{self, Endpoint, EventStream, Head};
+use crate::web::{self, Endpoint, EventStream, Head, Opening};
 
 /// How long the server may take to name its endpoint.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -59,8 +59,8 @@ pub(crate) async fn open(
 
 /// Opens the stream and waits for the URL to post to.
 async fn listen(context: &Arc<Context>, endpoint: &Endpoint) -> Result<(EventStream, String), Failure> {
-    let headers = endpoint.headers(web::EVENTS);
-    let response = endpoint.send(Method::GET, &Head::plain(&headers), Pieces::default()).await?;
+    let opening = Opening::of(&endpoint.headers(web::EVENTS));
+    let response = endpoint.send(Method::GET, &Head::plain(&opening), Pieces::default()).await?;
     if !response.status().is_success() {
         return Err(web::refused(context, response).await);
     }
@@ -102,9 +102,9 @@ async fn read(mux: Arc<Mux>, mut stream: EventStream) {
 async fn post_all(mux: Arc<Mux>, target: Endpoint, mut inbox: mpsc::Receiver<Outbound>) {
     let mut headers = target.headers(web::JSON_OR_EVENTS);
     headers.insert(CONTENT_TYPE, web::JSON);
-    let (target, headers) = (Arc::new(target), Arc::new(headers));
+    let (target, opening) = (Arc::new(target), Arc::new(Opening::of(&headers)));
     while let Some(outbound) = inbox.recv().await {
-        let posted = post(mux.clone(), target.clone(), headers.clone(), outbound.body);
+        let posted = post(mux.clone(), target.clone(), opening.clone(), outbound.body);
         match outbound.id {
             None => drop(posted.await),
             Some(id) => {
@@ -122,10 +122,10 @@ async fn post_all(mux: Arc<Mux>, target: Endpoint, mut inbox: mpsc::Receiver<Out
 async fn post(
     mux: Arc<Mux>,
     target: Arc<Endpoint>,
-    headers: Arc<HeaderMap>,
+    opening: Arc<Opening>,
     body: Bytes,
 ) -> Result<(), Failure> {
-    let head = Head::plain(&headers);
+    let head = Head::plain(&opening);
     let sent = timeout(POST_TIMEOUT, target.send(Method::POST, &head, body.into())).await;
     let response = sent.map_err(|_| Failure::Lost(mux.context.timeout(POST_TIMEOUT)))??;
     if !response.status().is_success() {

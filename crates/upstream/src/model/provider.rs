@@ -5,7 +5,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, Method, StatusCode};
-use http_body_util::BodyExt;
 use serde_json::Value;
 use toolgrove_core::Secret;
 use toolgrove_wire::sse::Reader;
@@ -102,12 +101,11 @@ impl Provider {
         }
         let (mut stream, mut reader, mut reading) =
             (response.into_body(), Reader::new(EVENT), Reading::new(self.wire));
-        while let Some(frame) =
-            tokio::time::timeout(SILENCE, stream.frame()).await.map_err(|_| Refused::Silent)?
+        while let Some(piece) =
+            tokio::time::timeout(SILENCE, stream.piece()).await.map_err(|_| Refused::Silent)?
         {
-            let frame = frame.map_err(|_| Broken::Truncated)?;
-            let Ok(data) = frame.into_data() else { continue };
-            for event in reader.push(&data).map_err(|it| Broken::Format(it.to_string()))? {
+            let piece = piece.map_err(|_| Broken::Truncated)?;
+            for event in reader.push(&piece).map_err(|it| Broken::Format(it.to_string()))? {
                 reading.take(&event)?.into_iter().for_each(&mut *hear);
             }
             if reading.is_too_long() {

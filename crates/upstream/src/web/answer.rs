@@ -3,19 +3,18 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
-use http_body_util::BodyExt;
-use hyper::ext::ReasonPhrase;
 use toolgrove_core::Error;
 use toolgrove_wire::sse::{self, Event};
-use toolgrove_wire::{Gathered, Message, Raw};
+use toolgrove_wire::{Message, Raw};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::mux::server_error;
 use crate::oauth::{Challenge, Refusal};
-use crate::web::Inflow;
+use crate::web::line::Reason;
+use crate::web::{Broken, Inflow};
 
 /// How much of a refusal's text is kept.
 const KEPT_TEXT: usize = 64 * 1024;
@@ -29,48 +28,43 @@ pub(crate) enum Kind {
     Other,
 }
 
-pub(crate) fn kind(headers: &HeaderMap) -> Kind {
-    let text = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let text = text.split(';').next().unwrap_or_default().trim();
-    if text.eq_ignore_ascii_case("application/json") {
-        Kind::Json
-    } else if text.eq_ignore_ascii_case("text/event-stream") {
-        Kind::Events
-    } else if text.eq_ignore_ascii_case("text/html") {
-        Kind::Html
-    } else {
-        Kind::Other
+impl Kind {
+    /// What a `Content-Type` says.
+    pub(super) fn of(said: &[u8]) -> Self {
+        let said = said.split(|it| *it == b';').next().unwrap_or_default().trim_ascii();
+        let is = |kind: &str| said.eq_ignore_ascii_case(kind.as_bytes());
+        if is("application/json") {
+            Self::Json
+        } else if is("text/event-stream") {
+            Self::Events
+        } else if is("text/html") {
+            Self::Html
+        } else {
+            Self::Other
+        }
     }
+}
+
+pub(crate) fn kind(headers: &HeaderMap) -> Kind {
+    headers.get(CONTENT_TYPE).map_or(Kind::Other, |it| Kind::of(it.as_bytes()))
 }
 
 /// The whole body, or why it is too much.
 pub(crate) async fn collect(context: &Context, response: Response<Inflow>) -> Result<Bytes, Failure> {
-    let limit = context.options.body_limit;
-    let length =
-        response.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
-    if length.is_some_and(|it| it > limit) {
-        return Err(context.too_large().into());
-    }
-    let mut body = response.into_body();
-    let mut gathered = Gathered::default();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|it| Failure::Lost(context.unreachable(broken(&it))))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if gathered.len() + data.len() > limit {
-            return Err(context.too_large().into());
+    response.into_body().whole(context.options.body_limit).await.map_err(|it| match it {
+        Broken::TooLong => context.too_large().into(),
+        Broken::Lost(error) => {
+            Failure::Lost(context.unreachable(format!("the answer broke off: {error}")))
         }
-        gathered.push(data, length);
-    }
-    Ok(gathered.into_bytes())
+    })
 }
 
 /// The beginning of a body as text, for people.
 pub(crate) async fn collect_text(response: Response<Inflow>) -> String {
     let mut body = response.into_body();
     let mut text = Vec::new();
-    while let Some(Ok(frame)) = body.frame().await {
-        let Ok(data) = frame.into_data() else { continue };
-        text.extend_from_slice(&data[..data.len().min(KEPT_TEXT - text.len())]);
+    while let Some(Ok(piece)) = body.piece().await {
+        text.extend_from_slice(&piece[..piece.len().min(KEPT_TEXT - text.len())]);
         if text.len() == KEPT_TEXT {
             break;
         }
@@ -145,10 +139,8 @@ fn challenge(headers: &HeaderMap) -> Option<String> {
 /// The server's own phrase, else the standard one. 418 has none: it is not in use.
 pub(super) fn reason(response: &Response<Inflow>) -> String {
     let standard = || response.status().canonical_reason().unwrap_or("Error").to_owned();
-    match response.extensions().get::<ReasonPhrase>() {
-        Some(phrase) if !phrase.as_bytes().is_empty() => {
-            String::from_utf8_lossy(phrase.as_bytes()).into_owned()
-        }
+    match response.extensions().get::<Reason>() {
+        Some(Reason(own)) if !own.is_empty() => own.to_string(),
         Some(_) if response.status() == StatusCode::IM_A_TEAPOT => "Error".to_owned(),
         _ => standard(),
     }
@@ -165,14 +157,6 @@ fn words(body: Option<&Raw>, challenge: Option<&str>) -> Option<String> {
     };
     let challenged = || Challenge::parse(challenge?)?.error_description;
     body.and_then(said).or_else(challenged).filter(|it| !it.trim().is_empty())
-}
-
-fn broken(error: &hyper::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    format!("the answer broke off: {cause}")
 }
 
 /// A body read event by event.
@@ -210,16 +194,15 @@ impl EventStream {
                     return Ok(Some(event));
                 }
             }
-            let frame = match self.body.frame().await {
-                Some(Ok(frame)) => frame,
+            let piece = match self.body.piece().await {
+                Some(Ok(piece)) => piece,
                 Some(Err(error)) => {
                     tracing::debug!(server = context.slug(), error = %error, "an event stream broke off");
                     return Ok(None);
                 }
                 None => return Ok(None),
             };
-            let Ok(data) = frame.into_data() else { continue };
-            let events = self.reader.push(&data).map_err(|_| context.too_large())?;
+            let events = self.reader.push(&piece).map_err(|_| context.too_large())?;
             self.ready.extend(events);
         }
     }

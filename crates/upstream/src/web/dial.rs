@@ -40,11 +40,9 @@ pub(super) enum Way {
 impl Way {
     pub(super) async fn connect(&self, uri: &Uri) -> Result<Box<dyn Stream>, BoxError> {
         Ok(match self {
-            Self::Plain(connector) => Box::new(connector.clone().call(uri.clone()).await?),
-            Self::Secure(connector) => Box::new(connector.clone().call(uri.clone()).await?),
-            Self::Unix(path) => {
-                Box::new(TokioIo::new(timeout(CONNECT_TIMEOUT, UnixStream::connect(path)).await??))
-            }
+            Self::Plain(connector) => Box::new(connector.clone().call(uri.clone()).await?.into_inner()),
+            Self::Secure(connector) => Box::new(TokioIo::new(connector.clone().call(uri.clone()).await?)),
+            Self::Unix(path) => Box::new(timeout(CONNECT_TIMEOUT, UnixStream::connect(path)).await??),
         })
     }
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use http::Method;
 use http::header::{ACCEPT, HeaderValue, LOCATION, USER_AGENT};
-use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
 use toolgrove_wire::Pieces;
 use url::Url;
@@ -60,14 +59,13 @@ async fn write(url: &Url, response: http::Response<Inflow>, to: &Path, limit: u6
     let failed = |it: std::io::Error| Unfetched(format!("cannot write `{}`: {it}", to.display()));
     let mut file = tokio::fs::File::create(to).await.map_err(failed)?;
     let (mut body, mut length) = (response.into_body(), 0_u64);
-    while let Some(frame) = tokio::time::timeout(PATIENCE, body.frame()).await.map_err(|_| slow(&place))? {
-        let frame = frame.map_err(|it| Unfetched(format!("`{place}`: the answer broke off: {it}")))?;
-        let Ok(data) = frame.into_data() else { continue };
-        length += data.len() as u64;
+    while let Some(piece) = tokio::time::timeout(PATIENCE, body.piece()).await.map_err(|_| slow(&place))? {
+        let piece = piece.map_err(|it| Unfetched(format!("`{place}`: the answer broke off: {it}")))?;
+        length += piece.len() as u64;
         if length > limit {
             return Err(Unfetched(format!("`{url}` is larger than {} MiB", limit >> 20)));
         }
-        file.write_all(&data).await.map_err(failed)?;
+        file.write_all(&piece).await.map_err(failed)?;
     }
     file.flush().await.map_err(failed)
 }

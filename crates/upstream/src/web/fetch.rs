@@ -6,16 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{ACCEPT, HeaderMap, HeaderValue, LOCATION, USER_AGENT};
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::BodyExt;
 use toolgrove_core::net::{Allowlist, Guard};
 use toolgrove_wire::Pieces;
 use url::Url;
 
 use super::answer::reason;
-use super::{Dial, Inflow, JSON, REDIRECTS, dial, uri};
+use super::{Broken, Dial, Inflow, JSON, REDIRECTS, dial, uri};
 
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// Far more than any document or token needs.
@@ -140,17 +139,12 @@ pub(crate) fn request(
 
 async fn read(place: &str, response: Response<Inflow>, limit: usize) -> Result<Fetched, Unfetched> {
     let reason = reason(&response);
-    let (parts, mut body) = response.into_parts();
-    let mut all = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|it| Unfetched(format!("`{place}`: the answer broke off: {it}")))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if all.len() + data.len() > limit {
-            return Err(Unfetched(format!("the answer of `{place}` is larger than {} KiB", limit / 1024)));
-        }
-        all.extend_from_slice(&data);
-    }
-    Ok(Fetched { status: parts.status, reason, headers: parts.headers, body: all.freeze() })
+    let (parts, body) = response.into_parts();
+    let body = body.whole(limit).await.map_err(|it| match it {
+        Broken::TooLong => Unfetched(format!("the answer of `{place}` is larger than {} KiB", limit / 1024)),
+        Broken::Lost(error) => Unfetched(format!("`{place}`: the answer broke off: {error}")),
+    })?;
+    Ok(Fetched { status: parts.status, reason, headers: parts.headers, body })
 }
 
 #[cfg(test)]

@@ -1,28 +1,32 @@
 //! HTTP connections without tasks of their own: whoever waits for an answer drives its connection, so that a request
 //! changes hands nowhere. A connection that has answered is kept for the next request to its host.
 
+mod inflow;
+
+pub(crate) use inflow::{Broken, Inflow};
+
 use std::collections::HashMap;
 use std::fmt;
-use std::pin::{Pin, pin};
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures::future::poll_fn;
-use http::header::HOST;
-use http::uri::{Authority, PathAndQuery};
-use http::{HeaderValue, Request, Response, Uri};
-use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::client::conn::TrySendError;
-use hyper::client::conn::http1::{self, Connection, SendRequest};
-use hyper::rt::{Read, Write};
+use bytes::buf::Chain;
+use bytes::{Buf, Bytes, BytesMut};
+use http::uri::Authority;
+use http::{Request, Response, StatusCode, Uri};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
+use tokio_util::io::{poll_read_buf, poll_write_buf};
 use toolgrove_core::task::{spawn, turn};
 use toolgrove_wire::Pieces;
 
 use super::connect::BoxError;
 use super::dial::Way;
+use super::head::{self, Head, Opening, Said};
 
 /// Shorter than what proxies and servers usually keep, so that we seldom write into a connection being closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
@@ -31,11 +35,13 @@ const IDLE_PER_HOST: usize = 1024;
 /// than those lasted.
 const SPARE: usize = 16;
 const SURPLUS_TIMEOUT: Duration = Duration::from_secs(1);
+/// How much is read at once of what nobody knows the length of.
+const READ: usize = 8 * 1024;
 
 /// What a connection goes over.
-pub(crate) trait Stream: Read + Write + Unpin + Send {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
-impl<T: Read + Write + Unpin + Send> Stream for T {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 /// The connections one way leads over.
 pub(crate) struct Lines {
@@ -55,60 +61,53 @@ struct Idle {
     since: Instant,
 }
 
-struct Line {
-    sender: SendRequest<Pieces>,
-    connection: Option<Connection<Box<dyn Stream>, Pieces>>,
-}
-
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswered {
     #[error("no connection")]
     Connect(#[source] BoxError),
-    #[error(transparent)]
-    Lost(#[from] hyper::Error),
+    #[error("the connection was lost")]
+    Lost(#[from] io::Error),
 }
+
+/// The server's own words for a status, where they are not the usual ones.
+#[derive(Debug, Clone)]
+pub(super) struct Reason(pub(super) Box<str>);
 
 impl Lines {
     pub(super) fn new(way: Way) -> Arc<Self> {
         Arc::new(Self { way, idle: Mutex::default() })
     }
 
-    /// Sends a request to the host its URL names. One whose connection was gone before its first byte was written is
-    /// sent over another.
-    pub(crate) fn send(
+    /// Sends a request to the host its URL names.
+    pub(crate) async fn send(
         self: &Arc<Self>,
-        mut request: Request<Pieces>,
-    ) -> impl Future<Output = Result<Response<Inflow>, Unanswered>> + Send {
-        let uri = std::mem::take(request.uri_mut());
-        let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-        *request.uri_mut() = Uri::from(path);
-        async move {
-            let Some(host) = uri.authority() else {
-                return Err(Unanswered::Connect("the address names no host".into()));
-            };
-            if !request.headers().contains_key(HOST)
-                && let Ok(value) = HeaderValue::from_str(named(&uri, host))
-            {
-                request.headers_mut().insert(HOST, value);
-            }
-            loop {
-                let (mut line, is_kept) = match self.kept(host) {
-                    Some(line) => (line, true),
-                    None => (Box::pin(self.open(&uri)).await?, false),
-                };
-                match line.exchange(request).await {
-                    Ok(response) => {
-                        let home = (self.clone(), host.clone());
-                        return Ok(response.map(|body| Inflow { body, line: Some(line), home }));
-                    }
-                    Err(mut failed) => match failed.take_message() {
-                        Some(unsent) if is_kept => request = unsent,
-                        _ => return Err(failed.into_error().into()),
-                    },
-                }
-            }
-        }
+        request: Request<Pieces>,
+    ) -> Result<Response<Inflow>, Unanswered> {
+        let (parts, body) = request.into_parts();
+        let (mut written, opening) = (BytesMut::new(), Opening::of(&parts.headers));
+        Head::plain(&opening).put(&mut written, (&parts.method, &parts.uri), None, body.len());
+        self.exchange(&parts.uri, written, body).await
+    }
+
+    /// Sends a request whose head is written already.
+    pub(super) async fn exchange(
+        self: &Arc<Self>,
+        uri: &Uri,
+        head: BytesMut,
+        body: Pieces,
+    ) -> Result<Response<Inflow>, Unanswered> {
+        let Some(host) = uri.authority() else {
+            return Err(Unanswered::Connect("the address names no host".into()));
+        };
+        turn().await;
+        let mut line = match self.kept(host) {
+            Some(line) => line,
+            None => Box::pin(self.open(uri)).await?,
+        };
+        line.out = head.freeze().chain(body);
+        let said = poll_fn(|cx| line.poll_said(cx)).await?;
+        line.answer(said, (self.clone(), host.clone()))
     }
 
     pub(super) async fn connect(&self, uri: &Uri) -> Result<Box<dyn Stream>, BoxError> {
@@ -116,21 +115,22 @@ impl Lines {
     }
 
     async fn open(&self, uri: &Uri) -> Result<Box<Line>, Unanswered> {
-        let stream = self.connect(uri).await.map_err(Unanswered::Connect)?;
-        let (sender, connection) = http1::handshake(stream).await?;
-        Ok(Box::new(Line { sender, connection: Some(connection) }))
+        let io = self.connect(uri).await.map_err(Unanswered::Connect)?;
+        Ok(Box::new(Line::new(io)))
     }
 
-    /// The connection to a host that was used last.
+    /// The connection to a host that was used last and is still there.
     fn kept(&self, host: &Authority) -> Option<Box<Line>> {
         let mut idle = self.lock();
         let kept = idle.get_mut(host.as_str())?;
-        let Idle { line, since } = kept.pop()?;
-        if since.elapsed() < IDLE_TIMEOUT {
-            return Some(line);
+        while let Some(Idle { mut line, since }) = kept.pop() {
+            if since.elapsed() >= IDLE_TIMEOUT {
+                // The others have waited even longer.
+                kept.clear();
+            } else if line.is_quiet() {
+                return Some(line);
+            }
         }
-        // The others have waited even longer.
-        kept.clear();
         None
     }
 
@@ -178,102 +178,105 @@ async fn close_idle(lines: Weak<Lines>) {
     }
 }
 
-/// The host as a header says it: a scheme's own port goes without saying.
-pub(super) fn named<'a>(uri: &Uri, host: &'a Authority) -> &'a str {
-    match (uri.scheme_str(), host.port_u16()) {
-        (Some("http"), Some(80)) | (Some("https"), Some(443)) => host.host(),
-        _ => host.as_str(),
-    }
+/// One connection.
+struct Line {
+    io: Box<dyn Stream>,
+    /// What has come in and nobody has taken yet.
+    seen: BytesMut,
+    /// What is still to be written.
+    out: Chain<Bytes, Pieces>,
+    is_flushed: bool,
 }
 
 impl Line {
-    /// Sends a request and drives the connection until its answer begins.
-    fn exchange(
-        &mut self,
-        request: Request<Pieces>,
-    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<Request<Pieces>>>> + Send {
-        let Self { sender, connection } = self;
-        let answer = sender.try_send_request(request);
-        async move {
-            turn().await;
-            let mut answer = pin!(answer);
-            poll_fn(|cx| {
-                drive(connection, cx);
-                answer.as_mut().poll(cx)
-            })
-            .await
+    fn new(io: Box<dyn Stream>) -> Self {
+        Self { io, seen: BytesMut::new(), out: Bytes::new().chain(Pieces::default()), is_flushed: true }
+    }
+
+    /// Whether nothing has come in, nor the end of the connection.
+    fn is_quiet(&mut self) -> bool {
+        let mut byte = [0];
+        let read = Pin::new(&mut self.io)
+            .poll_read(&mut Context::from_waker(Waker::noop()), &mut ReadBuf::new(&mut byte));
+        read.is_pending()
+    }
+
+    fn is_written(&self) -> bool {
+        self.is_flushed && !self.out.has_remaining()
+    }
+
+    /// Writes what can be written now.
+    fn write(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        while self.out.has_remaining() {
+            match poll_write_buf(Pin::new(&mut self.io), cx, &mut self.out)? {
+                Poll::Ready(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(_) => self.is_flushed = false,
+                Poll::Pending => return Ok(()),
+            }
         }
+        if !self.is_flushed {
+            self.is_flushed = Pin::new(&mut self.io).poll_flush(cx)?.is_ready();
+        }
+        Ok(())
+    }
+
+    /// Reads what has come, at most so much as there is room for. None is the end.
+    fn fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.seen.reserve(READ);
+        poll_read_buf(Pin::new(&mut self.io), cx, &mut self.seen)
+    }
+
+    /// Writes the request and reads until the head of its answer is here.
+    fn poll_said(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Said>> {
+        // A server that refuses a request may have ended its side before all of it was written.
+        let written = self.write(cx);
+        loop {
+            match head::read(&self.seen) {
+                Ok(Some(said)) if said.status == StatusCode::SWITCHING_PROTOCOLS => {
+                    return Poll::Ready(Err(gone("it switches to a protocol that nobody asked for")));
+                }
+                // What is said on the way is not the answer.
+                Ok(Some(said)) if said.status.is_informational() => {
+                    self.seen.advance(said.end);
+                    continue;
+                }
+                Ok(Some(said)) => return Poll::Ready(Ok(said)),
+                Ok(None) => {}
+                Err(head::Garbled) => return Poll::Ready(Err(not_http())),
+            }
+            match self.fill(cx) {
+                Poll::Ready(Ok(1..)) => {}
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(gone("the server closed the connection"))),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return written.map_or_else(|it| Poll::Ready(Err(it)), |()| Poll::Pending),
+            }
+        }
+    }
+
+    /// The answer whose head is here, while its body may still be on its way.
+    fn answer(
+        mut self: Box<Self>,
+        said: Said,
+        home: (Arc<Lines>, Authority),
+    ) -> Result<Response<Inflow>, Unanswered> {
+        let head = self.seen.split_to(said.end).freeze();
+        let (headers, reason) = head::headers(&head).map_err(|head::Garbled| not_http())?;
+        let mut response = Response::new(Inflow::new(self, said, home));
+        *response.status_mut() = said.status;
+        *response.headers_mut() = headers;
+        if let Some(reason) = reason {
+            response.extensions_mut().insert(Reason(reason));
+        }
+        Ok(response)
     }
 }
 
-/// Lets a connection read and write what it can. One that has ended is let go, and what waits for it hears so.
-fn drive(connection: &mut Option<Connection<Box<dyn Stream>, Pieces>>, cx: &mut Context<'_>) {
-    if let Some(it) = connection
-        && let Poll::Ready(ended) = Pin::new(it).poll(cx)
-    {
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a connection broke");
-        }
-        *connection = None;
-    }
+fn gone(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, why)
 }
 
-/// A body on its way in, and the connection it comes over.
-pub(crate) struct Inflow {
-    body: Incoming,
-    /// Until the last byte.
-    line: Option<Box<Line>>,
-    /// Where the connection is kept then.
-    home: (Arc<Lines>, Authority),
-}
-
-impl fmt::Debug for Inflow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inflow").finish_non_exhaustive()
-    }
-}
-
-impl Body for Inflow {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let mut frame = Pin::new(&mut self.body).poll_frame(cx);
-        if let (Poll::Pending, Some(line)) = (&frame, &mut self.line) {
-            drive(&mut line.connection, cx);
-            frame = Pin::new(&mut self.body).poll_frame(cx);
-        }
-        if let Poll::Ready(None) = frame {
-            self.settle(cx);
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        // Not before the connection was seen to: who stops reading here would close it.
-        self.line.is_none() && self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Inflow {
-    /// All is read: the connection is ready for the next request, or of no more use.
-    fn settle(&mut self, cx: &mut Context<'_>) {
-        let Some(mut line) = self.line.take() else { return };
-        if !line.sender.is_ready() {
-            drive(&mut line.connection, cx);
-        }
-        if line.connection.is_some() && line.sender.is_ready() {
-            let (lines, host) = &self.home;
-            lines.keep(host, line);
-        }
-    }
+fn not_http() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it does not speak HTTP/1.1")
 }
 
 #[cfg(test)]

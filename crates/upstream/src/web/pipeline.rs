@@ -8,22 +8,21 @@
 mod habit;
 mod pipe;
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
-use http::{Response, StatusCode, Version};
+use http::header::HeaderValue;
+use http::{Method, StatusCode, Uri};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use toolgrove_core::task::spawn;
-use toolgrove_wire::put_number;
 
 use self::habit::Habit;
 use self::pipe::Pipe;
-use super::{Endpoint, Inflow, Kind, Own, kind};
+use super::head::{Framing, Said};
+use super::{Endpoint, Head, Inflow, Kind};
 
 /// So many at once are worth a connection in common.
 const MANY: usize = 4;
@@ -50,34 +49,16 @@ struct State {
 
 /// A request as it is written.
 pub(crate) struct Written<'a> {
-    pub(crate) opening: &'a Opening,
-    pub(crate) own: &'a Own,
+    pub(crate) to: &'a Uri,
+    pub(crate) head: &'a Head<'a>,
     pub(crate) token: Option<&'a HeaderValue>,
     pub(crate) body: &'a [u8],
 }
 
-/// How all requests of a link begin: the first line, and the headers that they have alike.
-#[derive(Default)]
-pub(crate) struct Opening {
-    bytes: Bytes,
-    has_authorization: bool,
-}
-
-impl fmt::Debug for Opening {
-    /// It may hold secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Opening")
-    }
-}
-
-impl Opening {
-    pub(crate) fn of(endpoint: &Endpoint, headers: &HeaderMap) -> Self {
-        let mut bytes = BytesMut::new();
-        bytes.put_slice(endpoint.first_line("POST").as_bytes());
-        for (name, value) in headers {
-            put_header(&mut bytes, name, value);
-        }
-        Self { bytes: bytes.freeze(), has_authorization: headers.contains_key(AUTHORIZATION) }
+impl Written<'_> {
+    fn put(&self, out: &mut BytesMut) {
+        self.head.put(out, (&Method::POST, self.to), self.token, self.body.len());
+        out.put_slice(self.body);
     }
 }
 
@@ -125,10 +106,7 @@ impl Entered {
     }
 
     fn join(&self, endpoint: &Endpoint, request: &Written<'_>) -> Option<oneshot::Receiver<Bytes>> {
-        // What a header of its own replaces is for those that go alone.
-        let is_plain =
-            request.own.params.is_empty() && !(request.opening.has_authorization && request.token.is_some());
-        let depth = self.depth.filter(|_| is_plain)?;
+        let depth = self.depth?;
         let mut state = self.pipeline.lock();
         if let Some(asked) = state.pipes.iter().find_map(|it| it.ask(request, depth, self.among)) {
             return Some(asked);
@@ -144,10 +122,10 @@ impl Entered {
     }
 
     /// The request went alone since then, and this is the answer.
-    pub(crate) fn heard_alone(&self, since: Instant, response: &Response<Inflow>) {
+    pub(crate) fn heard_alone(&self, since: Instant, answer: &Inflow) {
         let mut state = self.pipeline.lock();
         let among = state.under_way.max(self.among);
-        state.habit.heard_alone(since.elapsed(), among, is_plain(response));
+        state.habit.heard_alone(since.elapsed(), among, plain(answer.said()).is_some());
     }
 
     /// The server gave somebody else's answer.
@@ -162,43 +140,15 @@ impl Drop for Entered {
     }
 }
 
-/// Whether others could have followed on the connection of this answer.
-fn is_plain(response: &Response<Inflow>) -> bool {
-    let length = response.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
-    response.status() == StatusCode::OK
-        && response.version() == Version::HTTP_11
-        && kind(response.headers()) == Kind::Json
-        && length.is_some_and(|it: usize| it <= LONGEST)
-        && response.headers().get_all(CONNECTION).iter().all(|it| stays_open(it.as_bytes()))
-}
-
-/// What a `Connection` header says.
-fn stays_open(said: &[u8]) -> bool {
-    said.trim_ascii().eq_ignore_ascii_case(b"keep-alive")
-}
-
-impl Written<'_> {
-    fn put(&self, out: &mut BytesMut) {
-        out.reserve(self.opening.bytes.len() + self.body.len() + 256);
-        out.put_slice(&self.opening.bytes);
-        for (name, value) in self.own.more.iter().flatten() {
-            put_header(out, name, value);
-        }
-        if let Some(token) = self.token {
-            put_header(out, &AUTHORIZATION, token);
-        }
-        out.put_slice(b"content-length: ");
-        put_number(out, self.body.len() as u64);
-        out.put_slice(b"\r\n\r\n");
-        out.put_slice(self.body);
-    }
-}
-
-fn put_header(out: &mut BytesMut, name: &HeaderName, value: &HeaderValue) {
-    out.put_slice(name.as_str().as_bytes());
-    out.put_slice(b": ");
-    out.put_slice(value.as_bytes());
-    out.put_slice(b"\r\n");
+/// How long the body of an answer is, if it is what is expected and others can follow it on its connection.
+fn plain(said: &Said) -> Option<usize> {
+    let Framing::Sized(length) = said.framing else { return None };
+    let is_plain = said.status == StatusCode::OK
+        && said.kind == Kind::Json
+        && said.stays_open
+        && !said.is_coded
+        && length <= LONGEST;
+    is_plain.then_some(length)
 }
 
 #[cfg(test)]

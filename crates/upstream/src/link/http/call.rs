@@ -67,13 +67,15 @@ impl Wire {
         entered: &Entered,
     ) -> Result<Option<Raw>, Failure> {
         let id = self.next_id();
-        let (own, body) = (self.own_headers(ask), self.speech.request(id, ask));
+        let body = self.speech.request(id, ask);
         let Some(body) = body.whole() else { return Ok(None) };
+        let head = Head { base: &self.opening, own: self.own_headers(ask) };
         let mut care = Care::new(self, id, ask);
         let mut call = Call::new(self, id, ask, &care);
         let asked = async {
             let token = self.endpoint.token().await?;
-            let request = Written { opening: &self.opening, own: &own, token: token.as_ref(), body };
+            let to = self.endpoint.uri();
+            let request = Written { to, head: &head, token: token.as_ref(), body };
             Ok(entered.together(&self.endpoint, &request).await)
         };
         let answer = call.within(pin!(asked)).await;
@@ -156,11 +158,11 @@ impl Call {
 
     async fn run(&mut self, own: Own, body: Pieces, entered: Option<Entered>) -> Result<Answer, Failure> {
         let wire = self.wire.clone();
-        let head = Head { base: &wire.head, own };
+        let head = Head { base: &wire.opening, own };
         let since = Instant::now();
         let response = self.within(pin!(wire.endpoint.send(Method::POST, &head, body))).await?;
         if let Some(entered) = entered {
-            entered.heard_alone(since, &response);
+            entered.heard_alone(since, response.body());
         }
         if !response.status().is_success() {
             let refused =

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, StatusCode};
 use tokio::time::sleep;
 use toolgrove_wire::{Message, Pieces, Raw};
@@ -12,7 +12,7 @@ use super::Wire;
 use crate::desk::{Asked, Back, Whose};
 use crate::feed::{self, Ack, Pauses, Topic};
 use crate::speech::{Ask, Leaving};
-use crate::web::{self, EventStream, Head, Kind};
+use crate::web::{self, EventStream, Head, Kind, Opening};
 
 /// A server that says "come back at once" does not get a busy loop.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
@@ -68,7 +68,7 @@ pub(super) async fn listen(wire: Arc<Wire>, topic: Topic, ack: Ack) {
         let abilities = topic.abilities();
         let ask = Ask { abilities, ..Ask::own(feed::LISTEN, &params, Duration::MAX, Leaving::Silent) };
         let id = wire.next_id();
-        let head = Head { base: &wire.head, own: wire.own_headers(&ask) };
+        let head = Head { base: &wire.opening, own: wire.own_headers(&ask) };
         match wire.endpoint.send(Method::POST, &head, wire.speech.request(id, &ask)).await {
             Ok(response)
                 if response.status().is_success() && web::kind(response.headers()) == Kind::Events =>
@@ -106,11 +106,11 @@ pub(super) async fn listen(wire: Arc<Wire>, topic: Topic, ack: Ack) {
 
 impl Wire {
     /// The headers of a GET: no body, events only.
-    pub(super) fn stream_head(&self) -> HeaderMap {
-        let mut head = self.head.clone();
-        head.remove(CONTENT_TYPE);
-        head.insert(ACCEPT, web::EVENTS);
-        head
+    pub(super) fn stream_head(&self) -> Opening {
+        let mut headers = self.headers.clone();
+        headers.remove(CONTENT_TYPE);
+        headers.insert(ACCEPT, web::EVENTS);
+        Opening::of(&headers)
     }
 
     /// Takes what arrived on a stream that belongs to no call.

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use http_body_util::BodyExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use toolgrove_core::net::Guard;
@@ -40,11 +39,15 @@ impl Server {
     }
 
     async fn ask(&self, dial: &Dial) -> Result<String, Unanswered> {
+        let response = self.begin(dial).await?;
+        let body = response.into_body().whole(100).await.unwrap();
+        Ok(String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    async fn begin(&self, dial: &Dial) -> Result<Response<Inflow>, Unanswered> {
         let mut request = Request::new(Pieces::default());
         *request.uri_mut() = self.url.as_str().parse().unwrap();
-        let response = dial.lines(&self.url).unwrap().send(request).await?;
-        let body = response.into_body().collect().await?.to_bytes();
-        Ok(String::from_utf8(body.to_vec()).unwrap())
+        dial.lines(&self.url).unwrap().send(request).await
     }
 
     fn connections(&self) -> usize {
@@ -72,7 +75,8 @@ const WHOLE: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
 async fn a_connection_that_has_answered_is_used_again() {
     let dial = Dial::new(Guard::Open);
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
-    for answer in [WHOLE, chunked, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"] {
+    let early = "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+    for answer in [WHOLE, chunked, early, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"] {
         let server = Server::start(answer, After::Stay).await;
         for _ in 0..3 {
             server.ask(&dial).await.unwrap();
@@ -111,9 +115,7 @@ async fn a_body_that_is_left_unread_leaves_its_connection() {
     let dial = Dial::new(Guard::Open);
     let server = Server::start("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi", After::Stay).await;
     for _ in 0..2 {
-        let mut request = Request::new(Pieces::default());
-        *request.uri_mut() = server.url.as_str().parse().unwrap();
-        drop(dial.lines(&server.url).unwrap().send(request).await.unwrap());
+        drop(server.begin(&dial).await.unwrap());
     }
     assert_eq!(server.connections(), 2);
 }
@@ -125,12 +127,10 @@ async fn of_many_connections_a_few_are_kept_for_long() {
     let lines = dial.lines(&server.url).unwrap();
     let mut open = Vec::new();
     for _ in 0..SPARE + 5 {
-        let mut request = Request::new(Pieces::default());
-        *request.uri_mut() = server.url.as_str().parse().unwrap();
-        open.push(lines.send(request).await.unwrap());
+        open.push(server.begin(&dial).await.unwrap());
     }
     for response in open {
-        response.into_body().collect().await.unwrap();
+        response.into_body().whole(100).await.unwrap();
     }
     let kept = || lines.lock().values().map(Vec::len).sum::<usize>();
     assert_eq!(kept(), SPARE + 5);
@@ -163,17 +163,109 @@ async fn nobody_there_and_gone_without_an_answer_are_told_apart() {
     assert!(matches!(nobody.ask(&dial).await, Err(Unanswered::Connect(_))));
 }
 
-#[test]
-fn a_host_is_named_with_its_port_unless_that_goes_without_saying() {
-    for (uri, name) in [
-        ("http://a.example/x", "a.example"),
-        ("http://a.example:80/", "a.example"),
-        ("https://a.example:443/", "a.example"),
-        ("https://a.example:80/", "a.example:80"),
-        ("http://127.0.0.1:8080/", "127.0.0.1:8080"),
-        ("http://[::1]:80/", "[::1]"),
-    ] {
-        let uri: Uri = uri.parse().unwrap();
-        assert_eq!(named(&uri, uri.authority().unwrap()), name);
+/// What is read of an answer whose parts come one after the other, piece by piece and whole.
+#[track_caller]
+fn check(parts: &[&str], expected: &Result<&str, &str>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let read = |whole: bool| async move {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        let mut line = Box::new(Line::new(Box::new(ours)));
+        let lines = Lines::new(Way::Unix("nowhere".into()));
+        let parts: Vec<_> = parts.iter().map(ToString::to_string).collect();
+        spawn("server", async move {
+            for part in parts {
+                theirs.write_all(part.as_bytes()).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        });
+        let said = poll_fn(|cx| line.poll_said(cx)).await.map_err(|it| it.to_string())?;
+        let response = line.answer(said, (lines, Authority::from_static("a"))).map_err(|it| it.to_string())?;
+        let mut inflow = response.into_body();
+        if whole {
+            let body = inflow.whole(20).await.map_err(|it| it.to_string())?;
+            return Ok(String::from_utf8(body.to_vec()).unwrap());
+        }
+        let mut all = String::new();
+        while let Some(piece) = inflow.piece().await {
+            all += std::str::from_utf8(&piece.map_err(|it| it.to_string())?).unwrap();
+        }
+        assert!(inflow.piece().await.is_none(), "the end stays the end");
+        Ok::<_, String>(all)
+    };
+    for whole in [false, true] {
+        let found = runtime.block_on(read(whole));
+        let found = found.as_deref().map_err(String::as_str);
+        assert_eq!(found, expected.as_ref().map(|it| *it).map_err(|it| *it), "{parts:?}, whole: {whole}");
     }
+}
+
+#[test]
+fn bodies_are_read_to_their_end_in_whatever_pieces_they_come() {
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n1\r\n!\r\n0\r\nx: y\r\n\r\n";
+    let sized = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nhello!";
+    let endless = "HTTP/1.1 200 OK\r\n\r\nhello!";
+    for answer in [chunked, sized, endless] {
+        for cut in 0..=answer.len() {
+            check(&[&answer[..cut], &answer[cut..]], &Ok("hello!"));
+        }
+        let bytes: Vec<_> = answer.split_inclusive(|_| true).collect();
+        check(&bytes, &Ok("hello!"));
+    }
+}
+
+#[test]
+fn a_body_that_breaks_off_or_is_not_what_it_says_is_no_answer() {
+    let ended = Err("the connection ended");
+    check(&["HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nhello"], &ended);
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    for cut in ["", "5", "5\r\nhel", "5\r\nhello", "5\r\nhello\r\n", "5\r\nhello\r\n0\r\n"] {
+        check(&[chunked, cut], &ended);
+    }
+    check(&[chunked, "5\r\nhello!!0\r\n\r\n"], &Err("a chunk is longer than it said"));
+    for size in ["x", "-1", "11111111111111111"] {
+        check(&[chunked, size, "\r\nhello\r\n"], &Err("the length of a chunk is no number"));
+    }
+    check(&[chunked, "5;", &"x".repeat(40_000)], &Err("the length of a chunk is no number"));
+    check(&[chunked, "0\r\n", &"x".repeat(40_000)], &Err("what follows its last chunk is too long"));
+    check(&["SSH-2.0-x\r\n"], &Err("it does not speak HTTP/1.1"));
+    check(&["HTTP/1.1 101 Switching Protocols\r\n\r\n"], &Err("it switches to a protocol that nobody asked for"));
+    check(&["HTTP/1.1 200 OK\r\ncontent-le"], &Err("the server closed the connection"));
+}
+
+#[tokio::test]
+async fn a_body_is_no_longer_than_it_may_be() {
+    let long = "x".repeat(21);
+    for answer in [
+        format!("HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\n{long}"),
+        format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n15\r\n{long}\r\n0\r\n\r\n"),
+        format!("HTTP/1.1 200 OK\r\n\r\n{long}"),
+    ] {
+        let dial = Dial::new(Guard::Open);
+        let server = Server::start(answer.leak(), After::Leave).await;
+        let body = server.begin(&dial).await.unwrap().into_body();
+        assert!(matches!(body.whole(20).await, Err(Broken::TooLong)));
+        let body = server.begin(&dial).await.unwrap().into_body();
+        assert_eq!(body.whole(21).await.unwrap(), long);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_heard_though_the_server_has_not_read_all_of_the_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    spawn("server", async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_exact(&mut [0; 16]).await.unwrap();
+        stream.write_all(b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 3\r\n\r\nno!").await.unwrap();
+        std::future::pending::<()>().await;
+    });
+    let dial = Dial::new(Guard::Open);
+    let lines = dial.lines(&url).unwrap();
+    let mut request = Request::new(Pieces::from(Bytes::from(vec![b' '; 64 << 20])));
+    *request.method_mut() = http::Method::POST;
+    *request.uri_mut() = url.as_str().parse().unwrap();
+    let response = lines.send(request).await.unwrap();
+    assert_eq!(response.status(), 413);
+    assert_eq!(response.into_body().whole(100).await.unwrap(), "no!");
+    assert!(lines.lock().is_empty(), "nobody else can use a connection in the middle of a request");
 }

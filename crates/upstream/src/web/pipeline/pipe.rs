@@ -10,21 +10,18 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use futures::future::poll_fn;
 use futures::task::AtomicWaker;
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, timeout};
 
-use super::{LONGEST, Pipeline, Written, stays_open};
-use crate::web::{Endpoint, Stream};
+use super::{Pipeline, Written, plain};
+use crate::web::{Endpoint, Stream, head};
 
 /// How often it is looked at whether somebody is held up.
 const TICK: Duration = Duration::from_millis(50);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Nothing that lives long has this size, so that the allocator gives back all of the memory these lay in.
 const READ: usize = 24 * 1024;
-const HEADERS: usize = 64;
-const LONGEST_HEAD: usize = 64 * 1024;
 
 /// What goes in and who waits for what comes out.
 #[derive(Debug, Default)]
@@ -115,7 +112,7 @@ impl Drop for Closing {
 struct Drive<'a> {
     pipeline: &'a Pipeline,
     pipe: &'a Pipe,
-    io: TokioIo<Box<dyn Stream>>,
+    io: Box<dyn Stream>,
     out: BytesMut,
     is_flushed: bool,
     seen: BytesMut,
@@ -132,7 +129,7 @@ impl<'a> Drive<'a> {
         Self {
             pipeline,
             pipe,
-            io: TokioIo::new(stream),
+            io: stream,
             out: BytesMut::new(),
             is_flushed: true,
             seen: BytesMut::new(),
@@ -240,42 +237,12 @@ pub(super) struct Ended;
 
 /// The body of the next answer, once all of it is here.
 pub(super) fn next(seen: &mut BytesMut) -> Result<Option<Bytes>, Ended> {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
-    let mut answer = httparse::Response::new(&mut headers);
-    let head = match answer.parse(seen) {
-        Ok(httparse::Status::Complete(head)) => head,
-        Ok(httparse::Status::Partial) if seen.len() <= LONGEST_HEAD => return Ok(None),
-        Ok(httparse::Status::Partial) | Err(_) => return Err(Ended),
-    };
-    if (answer.version, answer.code) != (Some(1), Some(200)) {
-        return Err(Ended);
-    }
-    let (mut length, mut is_json) = (None, false);
-    for header in answer.headers.iter() {
-        let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-        if is("content-length") {
-            let digits =
-                std::str::from_utf8(header.value).ok().filter(|it| it.bytes().all(|it| it.is_ascii_digit()));
-            let said = digits.and_then(|it| it.parse::<usize>().ok()).filter(|it| *it <= LONGEST);
-            if said.is_none() || length.is_some() {
-                return Err(Ended);
-            }
-            length = said;
-        } else if is("content-type") {
-            let kind = header.value.split(|it| *it == b';').next().unwrap_or_default();
-            is_json = kind.trim_ascii().eq_ignore_ascii_case(b"application/json");
-        } else if is("transfer-encoding")
-            || is("content-encoding")
-            || is("connection") && !stays_open(header.value)
-        {
-            return Err(Ended);
-        }
-    }
-    let Some(length) = length.filter(|_| is_json) else { return Err(Ended) };
-    if seen.len() < head + length {
+    let Some(said) = head::read(seen).map_err(|_| Ended)? else { return Ok(None) };
+    let length = plain(&said).ok_or(Ended)?;
+    if seen.len() < said.end + length {
         return Ok(None);
     }
-    seen.advance(head);
+    seen.advance(said.end);
     Ok(Some(seen.split_to(length).freeze()))
 }
 
@@ -284,9 +251,8 @@ mod tests {
     use tokio::io::{AsyncWriteExt, duplex};
     use tokio::time::sleep;
 
-    use super::super::Opening;
     use super::*;
-    use crate::web::Own;
+    use crate::web::{Head, Opening};
 
     #[tokio::test(start_paused = true)]
     async fn who_waited_for_the_connection_says_nothing_of_the_pace() {
@@ -294,13 +260,13 @@ mod tests {
         for _ in 0..100 {
             pipeline.lock().habit.heard_alone(Duration::from_millis(1), 4, true);
         }
-        let (opening, own) = (Opening::default(), Own::default());
-        let request = Written { opening: &opening, own: &own, token: None, body: b"{}" };
+        let (opening, to) = (Opening::default(), http::Uri::from_static("http://a.example/"));
+        let request = Written { to: &to, head: &Head::plain(&opening), token: None, body: b"{}" };
         let asked: Vec<_> = (0..400).filter_map(|_| pipe.ask(&request, usize::MAX, 4)).collect();
         sleep(Duration::from_secs(3)).await;
 
         let (ours, mut theirs) = duplex(64 * 1024);
-        let mut drive = Drive::new(&pipeline, &pipe, Box::new(TokioIo::new(ours)));
+        let mut drive = Drive::new(&pipeline, &pipe, Box::new(ours));
         let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
         theirs.write_all(answer.repeat(asked.len()).as_bytes()).await.unwrap();
         let answered = futures::future::join_all(asked);
