@@ -1,11 +1,15 @@
 //! Where connections come in. A request to an MCP door goes straight to it; everything else goes through the router,
-//! whose layers are too much for the path of every call. Both ask the same questions first.
+//! whose layers are too much for the path of every call. Both ask the same questions first. Plain HTTP is read and
+//! written here (`lane.rs`), all else by a library.
 
+mod lane;
+mod rewound;
 mod unread;
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::Body;
@@ -23,9 +27,14 @@ use tokio_util::sync::CancellationToken;
 use toolgrove_core::call::View;
 use tower_service::Service;
 
+use self::lane::{Lane, Next, Stage};
+use self::rewound::Rewound;
 use self::unread::Unread;
 use crate::problem::Refusal;
 use crate::{App, Local, mcp};
+
+/// A request in the place of one that was read before.
+const SEEN: &[u8] = b"POST / HTTP/1.1\r\nhost: here\r\ncontent-length: 0\r\n\r\n";
 
 /// What answers the requests of a connection, until the hub stops.
 #[derive(Clone)]
@@ -53,10 +62,42 @@ impl Front {
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         arrival: Arrival,
+    ) -> io::Result<()> {
+        let stage = Arc::new(Stage::default());
+        let lane = Lane::new(stream, stage.clone(), self.app.body_limit());
+        // On the heap, because connections are many and each is at one time either here or there.
+        let mut plain = Box::pin(lane.serve(|request| self.answer(request, arrival)));
+        let next = tokio::select! {
+            biased;
+            next = plain.as_mut() => next?,
+            () = self.stop.cancelled() => if stage.finish() { plain.as_mut().await? } else { Next::Ended },
+        };
+        drop(plain);
+        match next {
+            Next::Ended => Ok(()),
+            Next::Over { io, seen, first } => {
+                // The library has not seen what is answered first, so it is shown another request.
+                let seen = if first.is_some() { [SEEN, &seen].concat().into() } else { seen };
+                let rest = self.serve_all(Rewound::new(seen, io), arrival, first);
+                Box::pin(rest).await.map_err(io::Error::other)
+            }
+        }
+    }
+
+    /// The same for whatever HTTP there is.
+    async fn serve_all(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        arrival: Arrival,
+        first: Option<Response>,
     ) -> hyper::Result<()> {
-        let (stop, unread) = (self.stop.clone(), Unread::default());
-        let service = service_fn(move |request: Request<Incoming>| {
-            let answered = self.answer(unread.lend(request).map(Body::new), arrival);
+        let (unread, first) = (Unread::default(), Mutex::new(first));
+        let service = service_fn(|request: Request<Incoming>| {
+            let first = first.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let answered = match first {
+                Some(first) => ready(first).boxed(),
+                None => self.answer(unread.lend(request).map(Body::new), arrival),
+            };
             let unread = unread.clone();
             async move { Ok::<_, Infallible>(unread.settle(answered.await).await) }
         });
@@ -65,7 +106,7 @@ impl Front {
         tokio::select! {
             biased;
             served = connection.as_mut() => return served,
-            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+            () = self.stop.cancelled() => connection.as_mut().graceful_shutdown(),
         }
         connection.await
     }

@@ -16,7 +16,7 @@ pub mod sse;
 
 pub use capability::Abilities;
 pub use envelope::{Id, Message, RpcError};
-pub use pieces::{Gathered, Pieces, Writing, put_number};
+pub use pieces::{Gathered, Pieces, Writing, put_number, read_behind};
 pub use raw::{Items, Member, Members, Raw};
 pub use scan::Malformed;
 pub use seal::Seal;

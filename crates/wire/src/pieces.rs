@@ -1,9 +1,10 @@
 //! Messages on their way in and out, in the pieces they come and go in. What is long is shared, not copied.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
@@ -180,6 +181,29 @@ pub fn put_number(out: &mut BytesMut, mut number: u64) {
     out.put_slice(&digits[at..]);
 }
 
+/// How much is read at once of what nobody knows the length of.
+const READ: usize = 16 * 1024;
+
+thread_local! {
+    /// Where it is read to. Who waits for something needs no room for it, and what has come only what it takes.
+    static ROOM: RefCell<Vec<u8>> = RefCell::default();
+}
+
+/// Reads once and puts what came behind what is there. How much came is what `read` says.
+pub fn read_behind(
+    seen: &mut Bytes,
+    read: impl FnOnce(&mut [u8]) -> Poll<io::Result<usize>>,
+) -> Poll<io::Result<usize>> {
+    ROOM.with_borrow_mut(|room| {
+        room.resize(READ, 0);
+        let count = ready!(read(room))?;
+        let came = &room[..count];
+        *seen =
+            if seen.is_empty() { Bytes::copy_from_slice(came) } else { [&seen[..], came].concat().into() };
+        Poll::Ready(Ok(count))
+    })
+}
+
 /// What comes in in pieces and is wanted whole. A single piece stays as it came.
 #[derive(Debug, Default)]
 pub struct Gathered {
@@ -259,6 +283,25 @@ mod tests {
             }
             assert_eq!((written.as_slice(), pieces.remaining(), pieces.chunk()), (&b"abcdef"[..], 0, &b""[..]));
         }
+    }
+
+    #[test]
+    fn what_is_read_stands_behind_what_was_there() {
+        let mut seen = Bytes::new();
+        let read = |text: &'static [u8]| {
+            move |room: &mut [u8]| {
+                room[..text.len()].copy_from_slice(text);
+                Poll::Ready(Ok(text.len()))
+            }
+        };
+        assert!(matches!(read_behind(&mut seen, read(b"ab")), Poll::Ready(Ok(2))));
+        assert!(read_behind(&mut seen, |_| Poll::Pending).is_pending());
+        assert!(matches!(read_behind(&mut seen, read(b"c")), Poll::Ready(Ok(1))));
+        assert!(matches!(read_behind(&mut seen, read(b"")), Poll::Ready(Ok(0))));
+        assert_eq!(seen, "abc");
+        let failed = read_behind(&mut seen, |_| Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())));
+        assert!(matches!(failed, Poll::Ready(Err(_))));
+        assert_eq!(seen, "abc");
     }
 
     #[test]

@@ -22,19 +22,19 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where the rest of a request is found. A connection has one at a time.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Unread(Arc<Mutex<Option<Rest>>>);
+pub(super) struct Unread(Arc<Mutex<Option<Rest<Incoming>>>>);
 
 #[derive(Debug)]
-struct Rest {
-    body: Incoming,
+pub(super) struct Rest<B> {
+    pub(super) body: B,
     /// The client waits to be asked for it.
-    is_withheld: bool,
+    pub(super) is_withheld: bool,
 }
 
 /// The body of a request, which is put back if it is not read to its end.
 #[derive(Debug)]
 pub(super) struct Lent {
-    rest: Option<Rest>,
+    rest: Option<Rest<Incoming>>,
     home: Unread,
 }
 
@@ -55,15 +55,16 @@ impl Unread {
         response
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Rest>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Rest<Incoming>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Rest {
+impl<B: Body<Data = Bytes> + Unpin> Rest<B> {
     /// Whether it came soon and was not too much.
-    async fn was_read(mut self) -> bool {
-        !self.is_withheld && matches!(timeout(PATIENCE, self.read()).await, Ok(true))
+    pub(super) async fn was_read(mut self) -> bool {
+        let is_short = self.body.size_hint().lower() <= MOST as u64;
+        is_short && !self.is_withheld && matches!(timeout(PATIENCE, self.read()).await, Ok(true))
     }
 
     async fn read(&mut self) -> bool {

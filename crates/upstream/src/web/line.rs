@@ -20,9 +20,9 @@ use http::uri::Authority;
 use http::{Request, Response, StatusCode, Uri};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
-use tokio_util::io::{poll_read_buf, poll_write_buf};
+use tokio_util::io::poll_write_buf;
 use toolgrove_core::task::{spawn, turn};
-use toolgrove_wire::Pieces;
+use toolgrove_wire::{Pieces, read_behind};
 
 use super::connect::BoxError;
 use super::dial::Way;
@@ -35,8 +35,6 @@ const IDLE_PER_HOST: usize = 1024;
 /// than those lasted.
 const SPARE: usize = 16;
 const SURPLUS_TIMEOUT: Duration = Duration::from_secs(1);
-/// How much is read at once of what nobody knows the length of.
-const READ: usize = 8 * 1024;
 
 /// What a connection goes over.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -182,7 +180,7 @@ async fn close_idle(lines: Weak<Lines>) {
 struct Line {
     io: Box<dyn Stream>,
     /// What has come in and nobody has taken yet.
-    seen: BytesMut,
+    seen: Bytes,
     /// What is still to be written.
     out: Chain<Bytes, Pieces>,
     is_flushed: bool,
@@ -190,7 +188,7 @@ struct Line {
 
 impl Line {
     fn new(io: Box<dyn Stream>) -> Self {
-        Self { io, seen: BytesMut::new(), out: Bytes::new().chain(Pieces::default()), is_flushed: true }
+        Self { io, seen: Bytes::new(), out: Bytes::new().chain(Pieces::default()), is_flushed: true }
     }
 
     /// Whether nothing has come in, nor the end of the connection.
@@ -220,10 +218,13 @@ impl Line {
         Ok(())
     }
 
-    /// Reads what has come, at most so much as there is room for. None is the end.
+    /// Reads what has come. Nothing is the end.
     fn fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.seen.reserve(READ);
-        poll_read_buf(Pin::new(&mut self.io), cx, &mut self.seen)
+        let Self { io, seen, .. } = self;
+        read_behind(seen, |room| {
+            let mut room = ReadBuf::new(room);
+            Pin::new(io).poll_read(cx, &mut room).map_ok(|()| room.filled().len())
+        })
     }
 
     /// Writes the request and reads until the head of its answer is here.
@@ -259,7 +260,7 @@ impl Line {
         said: Said,
         home: (Arc<Lines>, Authority),
     ) -> Result<Response<Inflow>, Unanswered> {
-        let head = self.seen.split_to(said.end).freeze();
+        let head = self.seen.split_to(said.end);
         let (headers, reason) = head::headers(&head).map_err(|head::Garbled| not_http())?;
         let mut response = Response::new(Inflow::new(self, said, home));
         *response.status_mut() = said.status;

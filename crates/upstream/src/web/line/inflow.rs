@@ -153,8 +153,7 @@ impl Inflow {
     fn settle(&mut self) {
         let Some(mut line) = self.line.take() else { return };
         if self.said.stays_open && line.is_written() && line.seen.is_empty() {
-            // Who waits needs no room.
-            line.seen = BytesMut::new();
+            line.seen = Bytes::new();
             let (lines, host) = &self.home;
             lines.keep(host, line);
         }
@@ -195,17 +194,17 @@ impl Line {
 }
 
 /// Takes what can be taken.
-fn step(left: &mut Left, seen: &mut BytesMut) -> io::Result<Step> {
+fn step(left: &mut Left, seen: &mut Bytes) -> io::Result<Step> {
     let garbled = |why: &'static str| io::Error::new(io::ErrorKind::InvalidData, why);
     Ok(match left {
         Left::Bytes(0) => Step::Done,
         _ if seen.is_empty() => Step::More,
         Left::Bytes(length) => {
-            let piece = seen.split_to(seen.len().min(*length)).freeze();
+            let piece = seen.split_to(seen.len().min(*length));
             *length -= piece.len();
             Step::Piece(piece)
         }
-        Left::Rest => Step::Piece(seen.split().freeze()),
+        Left::Rest => Step::Piece(std::mem::take(seen)),
         Left::Length => match httparse::parse_chunk_size(seen) {
             Ok(httparse::Status::Complete((end, length))) => {
                 seen.advance(end);
@@ -221,7 +220,7 @@ fn step(left: &mut Left, seen: &mut BytesMut) -> io::Result<Step> {
             if *length == 0 {
                 *left = Left::Gap;
             }
-            Step::Piece(piece.freeze())
+            Step::Piece(piece)
         }
         Left::Gap if seen.len() < 2 => Step::More,
         Left::Gap => {
