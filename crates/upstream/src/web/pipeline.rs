@@ -24,8 +24,10 @@ use self::pipe::Pipe;
 use super::head::{Framing, Said};
 use super::{Endpoint, Head, Inflow, Kind};
 
-/// So many at once are worth a connection in common.
+/// So many at once are worth a connection in common. Many come and go in waves, so the next few of those that follow
+/// them are taken for the first of others.
 const MANY: usize = 4;
+const NEXT: usize = 16;
 const PIPES: usize = 32;
 /// Longer answers go alone, as do all requests that are not one piece.
 const LONGEST: usize = 256 * 1024;
@@ -44,6 +46,8 @@ struct State {
     habit: Habit,
     /// Requests without an answer, alone and together.
     under_way: usize,
+    /// How many of the next are counted among many.
+    rush: usize,
     pipes: Vec<Arc<Pipe>>,
 }
 
@@ -71,8 +75,12 @@ impl Pipeline {
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
         let mut state = self.lock();
         state.under_way += 1;
-        let depth = if state.under_way >= MANY { state.habit.depth(Instant::now()) } else { None };
-        Entered { pipeline: self.clone(), among: state.under_way, depth }
+        state.rush = if state.under_way >= MANY { NEXT } else { state.rush.saturating_sub(1) };
+        let way = match state.rush {
+            0 => Way::Few,
+            _ => state.habit.depth(Instant::now()).map_or(Way::Alone, Way::Together),
+        };
+        Entered { pipeline: self.clone(), among: state.under_way, way }
     }
 
     fn heard_together(&self, took: Duration, among: usize, now: Instant) {
@@ -91,13 +99,23 @@ pub(crate) struct Entered {
     pipeline: Arc<Pipeline>,
     /// How many were under way when it began. Many come and go in waves, so at its end there may be few.
     among: usize,
-    /// How many may wait on one connection, if that pays.
-    depth: Option<usize>,
+    way: Way,
+}
+
+/// How a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Alone, because there are few.
+    Few,
+    /// Alone among many.
+    Alone,
+    /// With others, so many of them on one connection.
+    Together(usize),
 }
 
 impl Entered {
     pub(crate) fn goes_together(&self) -> bool {
-        self.depth.is_some()
+        matches!(self.way, Way::Together(_))
     }
 
     /// The body of a plain answer, if the request was given one. Else it is to go alone.
@@ -106,7 +124,7 @@ impl Entered {
     }
 
     fn join(&self, endpoint: &Endpoint, request: &Written<'_>) -> Option<oneshot::Receiver<Bytes>> {
-        let depth = self.depth?;
+        let Way::Together(depth) = self.way else { return None };
         let mut state = self.pipeline.lock();
         if let Some(asked) = state.pipes.iter().find_map(|it| it.ask(request, depth, self.among)) {
             return Some(asked);
@@ -123,9 +141,18 @@ impl Entered {
 
     /// The request went alone since then, and this is the answer.
     pub(crate) fn heard_alone(&self, since: Instant, answer: &Inflow) {
+        self.learn(since.elapsed(), plain(answer.said()));
+    }
+
+    /// What an answer says of the server that took so long, and has this length if it is plain.
+    fn learn(&self, took: Duration, length: Option<usize>) {
         let mut state = self.pipeline.lock();
         let among = state.under_way.max(self.among);
-        state.habit.heard_alone(since.elapsed(), among, plain(answer.said()).is_some());
+        match self.way {
+            _ if length.is_none() => state.habit.heard_otherwise(),
+            Way::Alone => state.habit.heard_alone(took, among),
+            Way::Few | Way::Together(_) => {}
+        }
     }
 
     /// The server gave somebody else's answer.

@@ -25,11 +25,10 @@ const LONG: u32 = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Habit {
-    /// What a request takes.
-    took: Mean<KNOWN>,
-    /// The time from answer to answer: what a request takes, divided by how many are under way.
-    alone: Mean<KNOWN>,
-    together: Mean<TRIED>,
+    /// Of many that were under way at once. Those who come while others go together are seldom held up, and say
+    /// nothing of this.
+    alone: Pace<KNOWN>,
+    together: Pace<TRIED>,
     /// How often it has paid.
     stage: u32,
     pause: Option<Pause>,
@@ -42,55 +41,61 @@ struct Pause {
     end: Instant,
 }
 
-/// Over so many of the last.
+/// How the last so many were answered, in seconds.
 #[derive(Debug, Default)]
-struct Mean<const N: u32> {
-    value: f64,
+struct Pace<const N: u32> {
+    /// What a request takes.
+    took: f64,
+    /// The time from answer to answer: what a request takes, divided by how many are under way.
+    each: f64,
     of: u32,
 }
 
-impl<const N: u32> Mean<N> {
-    fn add(&mut self, value: f64) {
+impl<const N: u32> Pace<N> {
+    fn add(&mut self, took: Duration, under_way: usize) {
         self.of = (self.of + 1).min(N);
-        self.value += (value - self.value) / f64::from(self.of);
+        let (took, share) = (took.as_secs_f64(), f64::from(self.of));
+        self.took += (took - self.took) / share;
+        self.each += (took / under_way.max(1) as f64 - self.each) / share;
     }
 
-    fn known(&self) -> Option<f64> {
-        (self.of == N).then_some(self.value)
+    fn known(&self) -> Option<&Self> {
+        (self.of == N).then_some(self)
     }
 }
 
 impl Habit {
     /// How many may wait on one connection; none if all go alone.
     pub(super) fn depth(&self, now: Instant) -> Option<usize> {
-        let is_quick = self.took.known().is_some_and(|it| it <= QUICK)
-            || self.alone.known().is_some_and(|it| it <= QUICK_PACE);
+        let is_quick = self.alone.known().is_some_and(|it| it.took <= QUICK || it.each <= QUICK_PACE);
         let may = is_quick && !self.is_over && self.pause.is_none_or(|it| it.end <= now);
         may.then_some((FEWEST << self.stage).min(MOST))
     }
 
     pub(super) fn patience(&self) -> Duration {
-        PATIENCE.max(Duration::from_secs_f64(self.took.value * 2.0))
+        PATIENCE.max(Duration::from_secs_f64(self.alone.took * 2.0))
     }
 
-    pub(super) fn heard_alone(&mut self, took: Duration, under_way: usize, is_plain: bool) {
-        if !is_plain {
-            (self.took, self.alone) = Default::default();
-            return;
-        }
-        self.took.add(took.as_secs_f64());
-        self.alone.add(pace(took, under_way));
+    /// One of many that went alone was answered.
+    pub(super) fn heard_alone(&mut self, took: Duration, under_way: usize) {
+        self.alone.add(took, under_way);
+    }
+
+    /// An answer was not one that others could follow.
+    pub(super) fn heard_otherwise(&mut self) {
+        self.alone = Pace::default();
     }
 
     pub(super) fn heard_together(&mut self, took: Duration, under_way: usize, now: Instant) {
-        self.together.add(pace(took, under_way));
+        self.together.add(took, under_way);
         let (Some(together), Some(alone)) = (self.together.known(), self.alone.known()) else { return };
-        if together > alone * LOSS {
+        // Where fewer are under way than before, answers follow one another more slowly, but take no longer.
+        if together.each > alone.each * LOSS && together.took > alone.took * LOSS {
             return self.pause(now);
         }
         if FEWEST << self.stage < MOST {
             self.stage += 1;
-            self.together = Mean::default();
+            self.together = Pace::default();
         }
     }
 
@@ -109,8 +114,4 @@ impl Habit {
     pub(super) fn give_up(&mut self) {
         self.is_over = true;
     }
-}
-
-fn pace(took: Duration, under_way: usize) -> f64 {
-    took.as_secs_f64() / under_way.max(1) as f64
 }

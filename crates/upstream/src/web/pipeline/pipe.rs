@@ -258,7 +258,7 @@ mod tests {
     async fn who_waited_for_the_connection_says_nothing_of_the_pace() {
         let (pipeline, pipe) = (Pipeline::default(), Pipe::default());
         for _ in 0..100 {
-            pipeline.lock().habit.heard_alone(Duration::from_millis(1), 4, true);
+            pipeline.lock().habit.heard_alone(Duration::from_millis(1), 4);
         }
         let (opening, to) = (Opening::default(), http::Uri::from_static("http://a.example/"));
         let request = Written { to: &to, head: &Head::plain(&opening), token: None, body: b"{}" };

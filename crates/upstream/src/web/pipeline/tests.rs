@@ -75,7 +75,7 @@ const MS: Duration = Duration::from_millis(1);
 fn known(answers: u32, took: Duration, under_way: usize) -> Habit {
     let mut habit = Habit::default();
     for _ in 0..answers {
-        habit.heard_alone(took, under_way, true);
+        habit.heard_alone(took, under_way);
     }
     habit
 }
@@ -90,7 +90,7 @@ fn a_server_is_known_after_many_quick_and_plain_answers() {
     assert_eq!(known(64, 100 * MS, 1000).patience(), 200 * MS);
     assert_eq!(known(64, MS, 8).patience(), 150 * MS);
     let mut habit = known(64, MS, 8);
-    habit.heard_alone(MS, 8, false);
+    habit.heard_otherwise();
     assert_eq!(habit.depth(now), None);
     let mut habit = known(64, MS, 8);
     habit.give_up();
@@ -128,8 +128,47 @@ fn more_wait_on_one_connection_where_it_pays_also_when_more_come() {
 }
 
 #[test]
+fn few_after_many_lose_nothing() {
+    let now = Instant::now();
+    let mut habit = known(64, 8 * MS, 64);
+    for _ in 0..2000 {
+        habit.heard_together(MS, 4, now);
+    }
+    assert_eq!(habit.depth(now), Some(32));
+}
+
+#[test]
+fn the_few_of_a_wave_go_with_the_others_and_the_few_of_a_quiet_time_alone() {
+    let pipeline = Arc::new(Pipeline::default());
+    let ways = |count: usize| {
+        let entered: Vec<_> = (0..count).map(|_| pipeline.enter()).collect();
+        entered.iter().map(|it| it.way).collect::<Vec<_>>()
+    };
+    let (few, alone, together) = (Way::Few, Way::Alone, Way::Together(2));
+    assert_eq!(ways(5), [few, few, few, alone, alone], "nothing is known of the server");
+    pipeline.lock().habit = known(64, MS, 8);
+    assert_eq!(ways(5), [together; 5]);
+    for _ in 1..NEXT {
+        assert_eq!(ways(1), [together]);
+    }
+    assert_eq!(ways(5), [few, few, few, together, together]);
+}
+
+#[test]
+fn who_goes_alone_beside_others_is_nothing_to_compare_with() {
+    let pipeline = Arc::new(Pipeline::default());
+    pipeline.lock().habit = known(64, 8 * MS, 64);
+    let rush: Vec<_> = (0..64).map(|_| pipeline.enter()).collect();
+    for entered in rush.iter().cycle().take(2000) {
+        entered.learn(MS, Some(2));
+        pipeline.heard_together(8 * MS, 64, Instant::now());
+    }
+    assert_eq!(pipeline.lock().habit.depth(Instant::now()), Some(32));
+}
+
+#[test]
 fn what_did_not_pay_is_tried_again_less_and_less_often_unless_it_paid_for_long() {
-    let learn = |habit: &mut Habit| (0..64).for_each(|_| habit.heard_alone(MS, 8, true));
+    let learn = |habit: &mut Habit| (0..64).for_each(|_| habit.heard_alone(MS, 8));
     let (mut habit, mut now) = (known(64, MS, 8), Instant::now());
     let mut paused = Vec::new();
     for _ in 0..15 {
