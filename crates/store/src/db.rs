@@ -47,6 +47,9 @@ impl Db {
         (options.get_max_connections() > 1).then(|| {
             // Whoever only adds needs little of the file at hand, in KiB.
             let connect = (*pool.connect_options()).clone().pragma("cache_size", "-512");
+            // Calls that share a core with it wait while what it has written is moved to its place: 16 MB at a time, so
+            // that few of them do.
+            let connect = connect.pragma("wal_autocheckpoint", "4000");
             Self::Sqlite(options.max_connections(1).connect_lazy_with(connect))
         })
     }

@@ -281,7 +281,10 @@ mod tests {
                 written.extend_from_slice(&left[..step]);
                 pieces.advance(step);
             }
-            assert_eq!((written.as_slice(), pieces.remaining(), pieces.chunk()), (&b"abcdef"[..], 0, &b""[..]));
+            assert_eq!(
+                (written.as_slice(), pieces.remaining(), pieces.chunk()),
+                (&b"abcdef"[..], 0, &b""[..])
+            );
         }
     }
 

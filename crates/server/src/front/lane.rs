@@ -52,19 +52,24 @@ pub(super) struct Stage {
     is_last: AtomicBool,
 }
 
-/// What a client wants.
-enum Asked {
-    Plain(Request<()>),
+/// Why there is no plain request.
+enum Unasked {
+    /// The client wants something else.
     Other,
     /// It has gone.
-    Nothing,
+    Gone,
+    Broken(io::Error),
 }
 
 /// How it goes on with a connection.
 pub(super) enum Next<S> {
     Ended,
     /// The HTTP library takes it: what was read already, and an answer that is to be given first.
-    Over { io: S, seen: Bytes, first: Option<Response> },
+    Over {
+        io: S,
+        seen: Bytes,
+        first: Option<Response>,
+    },
 }
 
 impl Stage {
@@ -88,10 +93,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
         answer: impl Fn(Request<Body>) -> BoxFuture<'static, Response>,
     ) -> io::Result<Next<S>> {
         loop {
-            let request = match poll_fn(|cx| self.poll_request(cx)).await? {
-                Asked::Plain(request) => request,
-                Asked::Other => return Ok(self.hand_over(None)),
-                Asked::Nothing => return Ok(Next::Ended),
+            let request = match poll_fn(|cx| self.poll_request(cx)).await {
+                Ok(request) => request,
+                Err(Unasked::Other) => return Ok(self.hand_over(None)),
+                Err(Unasked::Gone) => return Ok(Next::Ended),
+                Err(Unasked::Broken(error)) => return Err(error),
             };
             self.stage.is_busy.store(true, Ordering::Relaxed);
             let answered = answer(request.map(|()| Body::new(self.body())));
@@ -109,23 +115,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
         }
     }
 
-    fn poll_request(&self, cx: &mut Context<'_>) -> Poll<io::Result<Asked>> {
+    fn poll_request(&self, cx: &mut Context<'_>) -> Poll<Result<Request<()>, Unasked>> {
         let mut wire = lock(&self.wire);
-        let Some(wire) = wire.as_mut() else { return Poll::Ready(Ok(Asked::Nothing)) };
+        let Some(wire) = wire.as_mut() else { return Poll::Ready(Err(Unasked::Gone)) };
         loop {
-            if !wire.seen.is_empty() {
-                match plain::read(&wire.seen, self.longest) {
-                    Some(plain::Read::Plain { request, body, length }) => {
-                        wire.seen.advance(body);
-                        wire.unread = length;
-                        return Poll::Ready(Ok(Asked::Plain(request)));
-                    }
-                    Some(plain::Read::Other) => return Poll::Ready(Ok(Asked::Other)),
-                    None => {}
-                }
+            if !wire.seen.is_empty()
+                && let Some(plain) =
+                    plain::read(&wire.seen, self.longest).map_err(|plain::Other| Unasked::Other)?
+            {
+                wire.seen.advance(plain.body);
+                wire.unread = plain.length;
+                return Poll::Ready(Ok(plain.request));
             }
-            if ready!(wire.fill(cx))? == 0 {
-                return Poll::Ready(Ok(Asked::Nothing));
+            match ready!(wire.fill(cx)) {
+                Ok(0) => return Poll::Ready(Err(Unasked::Gone)),
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(Err(Unasked::Broken(error))),
             }
         }
     }

@@ -53,9 +53,7 @@ pub(crate) fn kind(headers: &HeaderMap) -> Kind {
 pub(crate) async fn collect(context: &Context, response: Response<Inflow>) -> Result<Bytes, Failure> {
     response.into_body().whole(context.options.body_limit).await.map_err(|it| match it {
         Broken::TooLong => context.too_large().into(),
-        Broken::Lost(error) => {
-            Failure::Lost(context.unreachable(format!("the answer broke off: {error}")))
-        }
+        Broken::Lost(error) => Failure::Lost(context.unreachable(format!("the answer broke off: {error}"))),
     })
 }
 

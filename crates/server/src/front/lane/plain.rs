@@ -17,25 +17,30 @@ use crate::front::door;
 const HEADERS: usize = 64;
 const LONGEST_HEAD: usize = 16 * 1024;
 
-/// What the bytes of a connection begin with.
-pub(super) enum Read {
+pub(super) struct Plain {
+    pub(super) request: Request<()>,
     /// Where its body begins, and how long that is.
-    Plain { request: Request<()>, body: usize, length: usize },
-    Other,
+    pub(super) body: usize,
+    pub(super) length: usize,
 }
 
-/// What came, once its head is whole. A longer body is not plain.
-pub(super) fn read(seen: &Bytes, longest: usize) -> Option<Read> {
+/// What came is not plain.
+#[derive(Debug)]
+pub(super) struct Other;
+
+/// The request that came, once its head is whole. A longer body is not plain.
+pub(super) fn read(seen: &Bytes, longest: usize) -> Result<Option<Plain>, Other> {
     let mut headers = [const { MaybeUninit::uninit() }; HEADERS];
     let mut parsed = httparse::Request::new(&mut []);
     let config = httparse::ParserConfig::default();
     let body = match config.parse_request_with_uninit_headers(&mut parsed, seen, &mut headers) {
         Ok(httparse::Status::Complete(end)) => end,
-        Ok(httparse::Status::Partial) if seen.len() <= LONGEST_HEAD => return None,
-        Ok(httparse::Status::Partial) | Err(_) => return Some(Read::Other),
+        Ok(httparse::Status::Partial) if seen.len() <= LONGEST_HEAD => return Ok(None),
+        Ok(httparse::Status::Partial) | Err(_) => return Err(Other),
     };
-    let plain = length(&parsed).filter(|it| *it <= longest).zip(request(seen, &parsed));
-    Some(plain.map_or(Read::Other, |(length, request)| Read::Plain { request, body, length }))
+    let length = length(&parsed).filter(|it| *it <= longest).ok_or(Other)?;
+    let request = request(seen, &parsed).ok_or(Other)?;
+    Ok(Some(Plain { request, body, length }))
 }
 
 /// How long the body is, if its head says that and nothing unusual.

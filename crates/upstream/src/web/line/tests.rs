@@ -179,7 +179,8 @@ fn check(parts: &[&str], expected: &Result<&str, &str>) {
             }
         });
         let said = poll_fn(|cx| line.poll_said(cx)).await.map_err(|it| it.to_string())?;
-        let response = line.answer(said, (lines, Authority::from_static("a"))).map_err(|it| it.to_string())?;
+        let response =
+            line.answer(said, (lines, Authority::from_static("a"))).map_err(|it| it.to_string())?;
         let mut inflow = response.into_body();
         if whole {
             let body = inflow.whole(20).await.map_err(|it| it.to_string())?;
@@ -201,7 +202,8 @@ fn check(parts: &[&str], expected: &Result<&str, &str>) {
 
 #[test]
 fn bodies_are_read_to_their_end_in_whatever_pieces_they_come() {
-    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n1\r\n!\r\n0\r\nx: y\r\n\r\n";
+    let chunked =
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n1\r\n!\r\n0\r\nx: y\r\n\r\n";
     let sized = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nhello!";
     let endless = "HTTP/1.1 200 OK\r\n\r\nhello!";
     for answer in [chunked, sized, endless] {
@@ -228,7 +230,10 @@ fn a_body_that_breaks_off_or_is_not_what_it_says_is_no_answer() {
     check(&[chunked, "5;", &"x".repeat(40_000)], &Err("the length of a chunk is no number"));
     check(&[chunked, "0\r\n", &"x".repeat(40_000)], &Err("what follows its last chunk is too long"));
     check(&["SSH-2.0-x\r\n"], &Err("it does not speak HTTP/1.1"));
-    check(&["HTTP/1.1 101 Switching Protocols\r\n\r\n"], &Err("it switches to a protocol that nobody asked for"));
+    check(
+        &["HTTP/1.1 101 Switching Protocols\r\n\r\n"],
+        &Err("it switches to a protocol that nobody asked for"),
+    );
     check(&["HTTP/1.1 200 OK\r\ncontent-le"], &Err("the server closed the connection"));
 }
 
