@@ -20,7 +20,6 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, header};
-use tokio_util::sync::CancellationToken;
 use toolgrove_core::call::Caller;
 use toolgrove_core::config::Mode;
 use toolgrove_core::{Config, Error, Secret};
@@ -219,14 +218,17 @@ pub(crate) async fn let_in<F: Future<Output = Response>>(
         tokio::select! {
             biased;
             () = ended.cancelled() => app.refused(Error::AuthMissing, &asking),
-            response = answer(pass, Request::from_parts(parts, body)) => until(response, ended.clone()),
+            response = answer(pass, Request::from_parts(parts, body)) => {
+                let ended = ended.clone();
+                until(response, async move { ended.cancelled().await })
+            }
         }
     })
     .await
 }
 
-/// A stream ends with the right to hear it.
-fn until(response: Response, ended: Arc<CancellationToken>) -> Response {
+/// A stream ends when it is over for whoever hears it; any other answer is whole.
+pub(crate) fn until(response: Response, over: impl Future<Output = ()> + Send + 'static) -> Response {
     let is_stream = response
         .headers()
         .get(header::CONTENT_TYPE)
@@ -235,7 +237,6 @@ fn until(response: Response, ended: Arc<CancellationToken>) -> Response {
         return response;
     }
     let (parts, body) = response.into_parts();
-    let over = async move { ended.cancelled().await };
     let body = body.into_data_stream().take_until(over);
     Response::from_parts(parts, Body::from_stream(body))
 }

@@ -15,8 +15,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
-use futures::{FutureExt, StreamExt};
 use http::{Method, Request, Uri};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -30,6 +30,7 @@ use tower_service::Service;
 use self::lane::{Lane, Next, Stage};
 use self::rewound::Rewound;
 use self::unread::Unread;
+use crate::auth::until;
 use crate::problem::Refusal;
 use crate::{App, Local, mcp};
 
@@ -132,9 +133,8 @@ impl Front {
         if !is_news {
             return answered;
         }
-        let until = self.stop.clone().cancelled_owned();
-        let news = move |body: Body| Body::from_stream(body.into_data_stream().take_until(until));
-        answered.map(|response| response.map(news)).boxed()
+        let over = self.stop.clone().cancelled_owned();
+        answered.map(|response| until(response, over)).boxed()
     }
 }
 

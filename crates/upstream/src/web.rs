@@ -139,7 +139,7 @@ impl Endpoint {
         self.context.instance.hosts.check(url.host_str().unwrap_or_default())
     }
 
-    /// The headers of every request of a link, to be cloned for each.
+    /// The headers of every request of a link.
     pub(crate) fn headers(&self, accept: HeaderValue) -> HeaderMap {
         let mut headers = self.headers.clone();
         headers.insert(ACCEPT, accept);

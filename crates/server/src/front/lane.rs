@@ -15,14 +15,16 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures::future::BoxFuture;
-use http::Request;
+use http::header::CONNECTION;
+use http::{HeaderValue, Request};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::timeout;
 use tokio_util::io::{poll_read_buf, poll_write_buf};
 use toolgrove_wire::{Pieces, read_behind};
 
-use super::unread::Rest;
+use super::unread::{MOST, PATIENCE};
 
 /// How much room a body gets before any of it has come.
 const ROOM: usize = 2 * 1024 * 1024;
@@ -78,6 +80,10 @@ impl Stage {
         self.is_last.store(true, Ordering::Relaxed);
         self.is_busy.load(Ordering::Relaxed)
     }
+
+    fn is_last(&self) -> bool {
+        self.is_last.load(Ordering::Relaxed)
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
@@ -100,14 +106,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
                 Err(Unasked::Broken(error)) => return Err(error),
             };
             self.stage.is_busy.store(true, Ordering::Relaxed);
-            let answered = answer(request.map(|()| Body::new(self.body())));
+            let answered =
+                answer(request.map(|()| Body::new(Inflow { wire: self.wire.clone(), all: BytesMut::new() })));
             let Some(response) = self.until_gone(answered).await else { return Ok(Next::Ended) };
+            let was_read = self.was_read().await;
             let Some(length) = response.body().size_hint().exact() else {
-                return Ok(self.hand_over(Some(response)));
+                return Ok(self.hand_over(Some(if was_read { response } else { last(response) })));
             };
-            let is_last = self.stage.is_last.load(Ordering::Relaxed) || !self.was_read().await;
+            let is_last = !was_read || self.stage.is_last();
             self.write(response, length, is_last).await?;
-            if is_last {
+            // The hub may have begun to stop while this was written.
+            if is_last || self.stage.is_last() {
                 poll_fn(|cx| self.poll_shutdown(cx)).await?;
                 return Ok(Next::Ended);
             }
@@ -135,10 +144,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
         }
     }
 
-    fn body(&self) -> Inflow<S> {
-        Inflow { wire: self.wire.clone(), all: BytesMut::new() }
-    }
-
     /// The answer, unless its client goes before.
     async fn until_gone(&self, mut answered: BoxFuture<'static, Response>) -> Option<Response> {
         poll_fn(|cx| {
@@ -159,8 +164,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
 
     /// Whether all of the request is read, so that the next can follow.
     async fn was_read(&self) -> bool {
-        let is_read = lock(&self.wire).as_ref().is_none_or(|it| it.unread == 0);
-        is_read || Box::pin(Rest { body: self.body(), is_withheld: false }.was_read()).await
+        let unread = lock(&self.wire).as_ref().map_or(0, |it| it.unread);
+        let through =
+            poll_fn(|cx| lock(&self.wire).as_mut().map_or(Poll::Ready(false), |it| it.poll_through(cx)));
+        unread == 0 || unread <= MOST && matches!(Box::pin(timeout(PATIENCE, through)).await, Ok(true))
     }
 
     async fn write(&self, response: Response, length: u64, is_last: bool) -> io::Result<()> {
@@ -203,16 +210,43 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
 
     fn hand_over(&self, first: Option<Response>) -> Next<S> {
         match lock(&self.wire).take() {
+            // The rest of a body is nobody's request.
+            Some(Wire { io, unread: 1.., .. }) => Next::Over { io, seen: Bytes::new(), first },
             Some(Wire { io, seen, .. }) => Next::Over { io, seen, first },
             None => Next::Ended,
         }
     }
 }
 
+/// The answer, which says that its connection ends.
+fn last(mut response: Response) -> Response {
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
 impl<S: AsyncRead + Unpin> Wire<S> {
+    /// Reads what is left of a body and lets go of it; whether there was an end to it.
+    fn poll_through(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        loop {
+            let here = self.unread.min(self.seen.len());
+            self.seen.advance(here);
+            self.unread -= here;
+            if self.unread == 0 {
+                return Poll::Ready(true);
+            }
+            if !matches!(ready!(self.fill(cx)), Ok(1..)) {
+                return Poll::Ready(false);
+            }
+        }
+    }
+
     /// Reads what has come. Nothing is the end.
     fn fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let Self { io, seen, .. } = self;
+        if seen.is_empty() {
+            // Who waits keeps nothing of what came before.
+            *seen = Bytes::new();
+        }
         read_behind(seen, |room| {
             let mut room = ReadBuf::new(room);
             Pin::new(io).poll_read(cx, &mut room).map_ok(|()| room.filled().len())

@@ -17,24 +17,24 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use tokio::time::timeout;
 
 /// How much of it is read, and for how long it is waited for.
-const MOST: usize = 1024 * 1024;
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const MOST: usize = 1024 * 1024;
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where the rest of a request is found. A connection has one at a time.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Unread(Arc<Mutex<Option<Rest<Incoming>>>>);
+pub(super) struct Unread(Arc<Mutex<Option<Rest>>>);
 
 #[derive(Debug)]
-pub(super) struct Rest<B> {
-    pub(super) body: B,
+struct Rest {
+    body: Incoming,
     /// The client waits to be asked for it.
-    pub(super) is_withheld: bool,
+    is_withheld: bool,
 }
 
 /// The body of a request, which is put back if it is not read to its end.
 #[derive(Debug)]
 pub(super) struct Lent {
-    rest: Option<Rest<Incoming>>,
+    rest: Option<Rest>,
     home: Unread,
 }
 
@@ -55,16 +55,15 @@ impl Unread {
         response
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Rest<Incoming>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Rest>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Rest<B> {
+impl Rest {
     /// Whether it came soon and was not too much.
-    pub(super) async fn was_read(mut self) -> bool {
-        let is_short = self.body.size_hint().lower() <= MOST as u64;
-        is_short && !self.is_withheld && matches!(timeout(PATIENCE, self.read()).await, Ok(true))
+    async fn was_read(mut self) -> bool {
+        !self.is_withheld && matches!(timeout(PATIENCE, self.read()).await, Ok(true))
     }
 
     async fn read(&mut self) -> bool {

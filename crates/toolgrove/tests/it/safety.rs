@@ -7,6 +7,8 @@ use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use toolgrove_fixture::Options;
 
 use crate::grove::{add, fixture, text};
@@ -73,6 +75,28 @@ async fn without_the_right_key_every_door_is_shut() {
     }
     let healthz = knock(&hub, Method::GET, "/healthz", &[]).await;
     assert_eq!((healthz.status, healthz.text().trim()), (200, "ok"), "whether it lives is no secret");
+}
+
+#[tokio::test]
+async fn a_request_inside_a_refused_one_is_not_heard() {
+    let hub = Hub::start().await;
+    let host = hub.url.strip_prefix("http://").unwrap();
+    let hidden = format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    for method in ["tools/call", "subscriptions/listen"] {
+        for length in [hidden.len(), hidden.len() + 100, 2 << 20] {
+            let head = format!(
+                "POST /mcp HTTP/1.1\r\nHost: {host}\r\nMcp-Method: {method}\r\nContent-Length: {length}\r\n\r\n"
+            );
+            let mut client = TcpStream::connect(host).await.unwrap();
+            client.write_all(format!("{head}{hidden}").as_bytes()).await.unwrap();
+            client.shutdown().await.unwrap();
+            let mut heard = Vec::new();
+            let _ = client.read_to_end(&mut heard).await;
+            let heard = String::from_utf8(heard).unwrap();
+            assert!(heard.starts_with("HTTP/1.1 401") && !heard.contains("200 OK"), "{head}: {heard}");
+            assert_eq!(heard.matches("HTTP/1.1 ").count(), 1, "{head}: {heard}");
+        }
+    }
 }
 
 #[tokio::test]

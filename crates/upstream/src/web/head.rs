@@ -86,7 +86,7 @@ impl<'a> Head<'a> {
             Some(token) => put_header(out, &AUTHORIZATION, token),
             None => out.put_slice(&self.base.authorization),
         }
-        if body > 0 || !matches!(*method, Method::GET | Method::HEAD) {
+        if body > 0 || *method != Method::GET {
             out.put_slice(b"content-length: ");
             put_number(out, body as u64);
             out.put_slice(b"\r\n");
@@ -146,6 +146,8 @@ pub(super) fn read(seen: &[u8]) -> Result<Option<Said>, Garbled> {
     let (Some(version), Some(code)) = (answer.version, answer.code) else { return Err(Garbled) };
     let status = StatusCode::from_u16(code).map_err(|_| Garbled)?;
     let (mut length, mut is_chunked) = (None, false);
+    let has_body =
+        !status.is_informational() && !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     let mut said = Said {
         end,
         status,
@@ -156,7 +158,9 @@ pub(super) fn read(seen: &[u8]) -> Result<Option<Said>, Garbled> {
     };
     for header in answer.headers.iter() {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-        if is("content-length") {
+        if !has_body && (is("content-length") || is("transfer-encoding")) {
+            // They speak of a body that is not there.
+        } else if is("content-length") {
             let own = number(header.value).ok_or(Garbled)?;
             if length.replace(own).is_some_and(|it| it != own) {
                 return Err(Garbled);
@@ -176,11 +180,7 @@ pub(super) fn read(seen: &[u8]) -> Result<Option<Said>, Garbled> {
         }
     }
     said.framing = match (length, is_chunked) {
-        _ if status.is_informational()
-            || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) =>
-        {
-            Framing::Sized(0)
-        }
+        _ if !has_body => Framing::Sized(0),
         (None, true) => Framing::Chunked,
         // One of the two is wrong, and others on the way may have believed the other.
         (Some(_), true) => {

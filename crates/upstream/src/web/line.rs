@@ -11,14 +11,16 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::buf::Chain;
 use bytes::{Buf, Bytes, BytesMut};
+use futures::FutureExt;
 use http::uri::Authority;
 use http::{Request, Response, StatusCode, Uri};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::unconstrained;
 use tokio::time::Instant;
 use tokio_util::io::poll_write_buf;
 use toolgrove_core::task::{spawn, turn};
@@ -194,9 +196,9 @@ impl Line {
     /// Whether nothing has come in, nor the end of the connection.
     fn is_quiet(&mut self) -> bool {
         let mut byte = [0];
-        let read = Pin::new(&mut self.io)
-            .poll_read(&mut Context::from_waker(Waker::noop()), &mut ReadBuf::new(&mut byte));
-        read.is_pending()
+        let look = poll_fn(|cx| Pin::new(&mut self.io).poll_read(cx, &mut ReadBuf::new(&mut byte)));
+        // Whoever has done a lot would be told to wait without a look.
+        unconstrained(look).now_or_never().is_none()
     }
 
     fn is_written(&self) -> bool {
@@ -277,7 +279,10 @@ fn gone(why: &'static str) -> io::Error {
 }
 
 fn not_http() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it does not speak HTTP/1.1")
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the head of its answer is not HTTP/1.1, too long, or contradicts itself",
+    )
 }
 
 #[cfg(test)]

@@ -162,6 +162,30 @@ async fn an_answer_that_is_not_whole_is_left_to_the_library_with_what_stands_beh
 }
 
 #[tokio::test]
+async fn what_nobody_has_read_of_a_body_is_never_the_next_request() {
+    let streamed = || {
+        let news = futures::stream::iter([Ok::<_, io::Error>("data: 1\n\n")]);
+        Body::from_stream(news).into_response()
+    };
+    let hidden = "GET /api/status HTTP/1.1\r\nHost: here\r\n\r\n";
+    let mut client = Client::new(move |_| std::future::ready(streamed()).boxed());
+    client.send(&[post(hidden), post("next")].concat()).await;
+    assert_eq!(client.left().await, Some((post("next").into(), true)), "read, and let go of");
+
+    let mut client = Client::new(move |_| std::future::ready(streamed()).boxed());
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: here\r\nContent-Length: {LONGEST}\r\n\r\n");
+    client.send(&[&head, hidden].concat()).await;
+    let Ok(Next::Over { seen, first: Some(first), .. }) = client.ended.await.unwrap() else {
+        panic!("the library takes it")
+    };
+    assert_eq!(
+        (seen.len(), first.headers()["connection"].as_bytes()),
+        (0, &b"close"[..]),
+        "too much to read"
+    );
+}
+
+#[tokio::test]
 async fn a_call_ends_when_its_client_goes() {
     let (gone, heard) = tokio::sync::oneshot::channel::<()>();
     let gone = Arc::new(Mutex::new(Some(gone)));
@@ -231,6 +255,23 @@ async fn when_the_hub_stops_what_runs_is_answered_and_what_waits_is_not_waited_f
     let (head, body) = client.hear().await;
     assert!(head.contains("connection: close"), "{head}");
     assert_eq!((body.as_str(), client.left().await), ("done", None));
+}
+
+#[tokio::test]
+async fn a_hub_that_stops_while_an_answer_is_written_does_not_wait_for_another_request() {
+    let mut client = Client::echo();
+    let long = "x".repeat(500_000);
+    let (stage, request) = (client.stage.clone(), post(&long));
+    let (mut reader, mut writer) = tokio::io::split(&mut client.io);
+    let mut heard = vec![0; 1000];
+    let both = futures::future::join(writer.write_all(request.as_bytes()), reader.read_exact(&mut heard));
+    let (sent, began) = both.await;
+    sent.unwrap();
+    began.unwrap();
+    assert!(stage.finish(), "the answer is being written");
+    reader.read_to_end(&mut heard).await.unwrap();
+    assert!(heard.ends_with(&[b'x'; 1000]));
+    assert_eq!(client.left().await, None);
 }
 
 #[test]

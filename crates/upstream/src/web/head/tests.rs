@@ -72,6 +72,11 @@ fn a_head_says_how_far_the_body_goes_and_whether_another_request_may_follow() {
     check("HTTP/1.0 200 OK", "content-length: 7\r\nconnection: keep-alive", Ok((Sized(7), false)));
     check("HTTP/1.1 204 No Content", "", Ok((Sized(0), true)));
     check("HTTP/1.1 304 Not Modified", "content-length: 7", Ok((Sized(0), true)));
+    check(
+        "HTTP/1.1 204 No Content",
+        "transfer-encoding: identity\r\ncontent-length: x",
+        Ok((Sized(0), true)),
+    );
     check("HTTP/1.1 100 Continue", "", Ok((Sized(0), true)));
     for odd in [
         "content-length: 7\r\ncontent-length: 8",

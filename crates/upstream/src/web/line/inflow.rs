@@ -17,6 +17,7 @@ use crate::web::head::{Framing, Said};
 
 /// The longest line between chunks, or behind them.
 const LONGEST_LINE: usize = 16 * 1024;
+const NO_NUMBER: &str = "the length of a chunk is no number";
 
 pub(crate) struct Inflow {
     said: Said,
@@ -205,6 +206,8 @@ fn step(left: &mut Left, seen: &mut Bytes) -> io::Result<Step> {
             Step::Piece(piece)
         }
         Left::Rest => Step::Piece(std::mem::take(seen)),
+        // A line without a number would be taken for the last.
+        Left::Length if !seen[0].is_ascii_hexdigit() => return Err(garbled(NO_NUMBER)),
         Left::Length => match httparse::parse_chunk_size(seen) {
             Ok(httparse::Status::Complete((end, length))) => {
                 seen.advance(end);
@@ -212,7 +215,7 @@ fn step(left: &mut Left, seen: &mut Bytes) -> io::Result<Step> {
                 Step::Again
             }
             Ok(httparse::Status::Partial) if seen.len() <= LONGEST_LINE => Step::More,
-            Ok(_) | Err(_) => return Err(garbled("the length of a chunk is no number")),
+            Ok(_) | Err(_) => return Err(garbled(NO_NUMBER)),
         },
         Left::Chunk(length) => {
             let piece = seen.split_to(usize::try_from(*length).unwrap_or(usize::MAX).min(seen.len()));

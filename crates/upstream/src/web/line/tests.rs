@@ -224,12 +224,15 @@ fn a_body_that_breaks_off_or_is_not_what_it_says_is_no_answer() {
         check(&[chunked, cut], &ended);
     }
     check(&[chunked, "5\r\nhello!!0\r\n\r\n"], &Err("a chunk is longer than it said"));
-    for size in ["x", "-1", "11111111111111111"] {
+    for size in ["x", "-1", "11111111111111111", "", " ", ";x"] {
         check(&[chunked, size, "\r\nhello\r\n"], &Err("the length of a chunk is no number"));
     }
     check(&[chunked, "5;", &"x".repeat(40_000)], &Err("the length of a chunk is no number"));
     check(&[chunked, "0\r\n", &"x".repeat(40_000)], &Err("what follows its last chunk is too long"));
-    check(&["SSH-2.0-x\r\n"], &Err("it does not speak HTTP/1.1"));
+    check(
+        &["SSH-2.0-x\r\n"],
+        &Err("the head of its answer is not HTTP/1.1, too long, or contradicts itself"),
+    );
     check(
         &["HTTP/1.1 101 Switching Protocols\r\n\r\n"],
         &Err("it switches to a protocol that nobody asked for"),
