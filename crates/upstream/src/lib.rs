@@ -16,6 +16,7 @@ mod lists;
 mod log_tail;
 pub mod model;
 mod mux;
+pub mod near;
 pub mod oauth;
 mod own;
 mod pool;

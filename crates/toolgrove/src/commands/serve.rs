@@ -13,6 +13,7 @@ use toolgrove_core::config::Mode;
 use toolgrove_core::{Config, task};
 use toolgrove_server::tabs::relay;
 use toolgrove_server::{App, Arrival, Front, Welcome, bundles};
+use toolgrove_upstream::near;
 
 use super::Stop;
 use crate::args::Serve;
@@ -165,6 +166,7 @@ pub(super) async fn serve_http(listener: TcpListener, front: Front, stop: Cancel
             },
         };
         let _ = stream.set_nodelay(true);
+        near::settle(&stream);
         let served = clients.track_future(front.clone().serve(stream, Arrival::Network(peer)));
         task::spawn("http client", async move {
             if let Err(error) = served.await {

@@ -17,6 +17,7 @@ use url::Url;
 
 use super::connect::{BoxError, CONNECT_TIMEOUT, Connector, Lookup, Refused, Resolver};
 use super::line::{Lines, Stream};
+use crate::near;
 
 /// All ways out of a pool. Connections are shared by every instance with the same origin.
 #[derive(Debug)]
@@ -40,7 +41,11 @@ pub(super) enum Way {
 impl Way {
     pub(super) async fn connect(&self, uri: &Uri) -> Result<Box<dyn Stream>, BoxError> {
         Ok(match self {
-            Self::Plain(connector) => Box::new(connector.clone().call(uri.clone()).await?.into_inner()),
+            Self::Plain(connector) => {
+                let stream = connector.clone().call(uri.clone()).await?.into_inner();
+                near::settle(&stream);
+                Box::new(stream)
+            }
             Self::Secure(connector) => Box::new(TokioIo::new(connector.clone().call(uri.clone()).await?)),
             Self::Unix(path) => Box::new(timeout(CONNECT_TIMEOUT, UnixStream::connect(path)).await??),
         })
