@@ -38,7 +38,7 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Parser)]
-#[command(about = "Measures Toolgrove against what its HTTP library can do at best")]
+#[command(about = "Measures Toolgrove against a proxy that only passes on")]
 struct Args {
     #[command(subcommand)]
     command: Command,

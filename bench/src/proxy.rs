@@ -1,4 +1,4 @@
-//! The limit: a pass-through that reads no JSON, with the hub's HTTP library, runtime and allocator.
+//! The limit: a bare hyper pass-through that reads no JSON, with the hub's runtime and allocator.
 
 use anyhow::Result;
 use hyper::body::Incoming;
