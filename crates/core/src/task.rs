@@ -57,9 +57,33 @@ pub async fn turn() {
     .await;
 }
 
+/// Messages that came together, taken a few at a time.
+///
+/// What the first few lead to is done, and on its way to the next process, before the others are looked at. Taken all at
+/// once they would pass through the hub side by side, while the processes around it have nothing to do; taken one by one,
+/// each would be a write of its own.
+#[derive(Debug, Default)]
+pub struct Handful {
+    taken: usize,
+}
+
+impl Handful {
+    const FULL: usize = 4;
+
+    /// One more was taken, and so many bytes are left of what came with it.
+    pub async fn took(&mut self, left: usize) {
+        self.taken = if left == 0 { 0 } else { self.taken + 1 };
+        if self.taken == Self::FULL {
+            self.taken = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::sync::{Arc, Mutex};
 
     use futures::FutureExt;
     use futures::future::join;
@@ -84,5 +108,19 @@ mod tests {
         join(one("first"), one("second")).await;
         assert_eq!(*said.borrow(), ["first is ready", "second is ready", "first goes on", "second goes on"]);
         drop((alone, other));
+    }
+
+    #[tokio::test]
+    async fn what_a_few_messages_lead_to_is_done_before_the_next_are_taken() {
+        let done = Arc::new(Mutex::new(Vec::new()));
+        let mut handful = Handful::default();
+        let mut before = Vec::new();
+        for message in 0..10 {
+            before.push(done.lock().unwrap().len());
+            let done = done.clone();
+            spawn("message", async move { done.lock().unwrap().push(message) });
+            handful.took(9 - message).await;
+        }
+        assert_eq!(before, [0, 0, 0, 0, 4, 4, 4, 4, 8, 8]);
     }
 }

@@ -4,10 +4,11 @@
 //! an error, and the client goes on with the next hub as if nothing had happened.
 
 use std::collections::{HashMap, VecDeque};
+use std::io::Cursor;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 use toolgrove_wire::envelope::{self, INTERNAL_ERROR, UnknownId};
 use toolgrove_wire::{Id, Message, Raw, RpcError};
@@ -61,6 +62,15 @@ impl<I: AsyncRead + Unpin, O: AsyncWrite + Unpin> Forward<I, O> {
             unsent: None,
             talk: Talk::default(),
         }
+    }
+
+    /// For a hub that is ourselves and needs no carrying: what the client has said to an earlier one, all that it
+    /// says from now on, and where to answer.
+    pub(crate) fn hand_over(&mut self) -> (Vec<Bytes>, impl AsyncRead + Unpin, &mut O) {
+        let Self { input, output, line, unsent, talk } = self;
+        let mut ahead = unsent.take().unwrap_or_default().to_vec();
+        ahead.append(line);
+        (std::mem::take(&mut talk.lock().greeting), Cursor::new(ahead).chain(input), output)
     }
 
     /// Carries until the client or the hub is gone.
@@ -258,7 +268,7 @@ fn messages(line: &Bytes) -> Vec<Message> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt, DuplexStream, duplex, split};
+    use tokio::io::{DuplexStream, duplex, split};
 
     use super::*;
 

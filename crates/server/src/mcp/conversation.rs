@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio_util::task::TaskTracker;
 use toolgrove_core::call::{Caller, Door, View};
 use toolgrove_core::task;
 use toolgrove_wire::envelope::{self, INVALID_REQUEST, NotAMessage};
@@ -34,11 +35,22 @@ pub struct Conversation {
     session: OnceLock<Arc<Session>>,
     /// Modern requests, listens and the legacy ear.
     tasks: Arc<Mutex<HashMap<String, AbortHandle>>>,
+    /// Requests without an answer.
+    open: TaskTracker,
 }
 
 impl Conversation {
     pub fn new(app: Arc<App>, caller: Arc<Caller>, view: View, door: Door, out: mpsc::Sender<Bytes>) -> Self {
-        Self { app, caller, view, door, out, session: OnceLock::new(), tasks: Arc::default() }
+        Self {
+            app,
+            caller,
+            view,
+            door,
+            out,
+            session: OnceLock::new(),
+            tasks: Arc::default(),
+            open: TaskTracker::new(),
+        }
     }
 
     /// Takes one message of the client. Waits only when the client does not read its answers.
@@ -71,6 +83,12 @@ impl Conversation {
         }
     }
 
+    /// Waits until every request has its answer. A subscription is answered by its end, and is not waited for.
+    pub(super) async fn all_answered(&self) {
+        self.open.close();
+        self.open.wait().await;
+    }
+
     async fn take_modern(&self, id: Id, method: String, params: Option<Raw>, meta: RequestMeta) {
         let version = meta.version.clone().unwrap_or_default();
         let checked = modern::check_meta(&method, &meta)
@@ -97,11 +115,12 @@ impl Conversation {
             Started::Refused(failure) => return self.refuse(Some(&id), &failure.rpc).await,
         };
         let (out, tasks, key) = (self.out.clone(), self.tasks.clone(), id.key());
-        let ended = key.clone();
+        let (ended, open) = (key.clone(), self.open.token());
         let mut held = lock(&self.tasks);
         let handle = task::spawn("request", async move {
             running.send_to(&out).await;
             lock(&tasks).remove(&ended);
+            drop(open);
         });
         held.insert(key, handle.abort_handle());
     }
@@ -141,8 +160,11 @@ impl Conversation {
 
     /// Starts a legacy request and sends what comes of it.
     fn start(&self, id: Id, method: String, params: Option<Raw>) {
-        let (running, out) = (self.run(id, method, params), self.out.clone());
-        task::spawn("answer", async move { running.send_to(&out).await });
+        let (running, out, open) = (self.run(id, method, params), self.out.clone(), self.open.token());
+        task::spawn("answer", async move {
+            running.send_to(&out).await;
+            drop(open);
+        });
     }
 
     fn run(&self, id: Id, method: String, params: Option<Raw>) -> Box<Running> {
@@ -168,13 +190,14 @@ impl Conversation {
                 Ok(Message::Response { .. }) => {}
             }
         }
-        let out = self.out.clone();
+        let (out, open) = (self.out.clone(), self.open.token());
         task::spawn("batch", async move {
             let answers = futures::future::join_all(running.into_iter().map(Running::message)).await;
             let answers: Vec<Raw> = answers.into_iter().filter_map(|it| Raw::parse(it).ok()).collect();
             if !answers.is_empty() {
                 let _ = out.send(Raw::array(&answers).bytes().clone()).await;
             }
+            drop(open);
         });
     }
 

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 use toolgrove_core::call::{Caller, Door, View};
-use toolgrove_core::task;
+use toolgrove_core::task::Handful;
 use toolgrove_wire::RpcError;
 use toolgrove_wire::envelope::{self, INVALID_REQUEST, UnknownId};
 
@@ -21,31 +21,86 @@ pub async fn serve(
     app: Arc<App>,
     caller: Arc<Caller>,
     view: View,
-    input: impl AsyncRead + Send + Unpin,
-    output: impl AsyncWrite + Send + Unpin + 'static,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin,
 ) -> std::io::Result<()> {
-    let (out, answers) = mpsc::channel(UNREAD);
-    let writer = task::spawn("writer", write(answers, output));
     let limit = app.body_limit();
+    let (out, answers) = mpsc::channel(UNREAD);
     let conversation = Conversation::new(app, caller, view, Door::Stdio, out.clone());
+    let reading = async move {
+        let read = take_lines(&conversation, &out, input, limit).await;
+        drop(conversation);
+        read
+    };
+    until_written(reading, write(answers, output)).await
+}
+
+/// The same for a client whose input may end before it has its answers: they still come. What it has said to an
+/// earlier hub it does not say again; what comes of that it has heard already.
+pub async fn serve_whole(
+    app: Arc<App>,
+    caller: Arc<Caller>,
+    view: View,
+    said: Vec<Bytes>,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin,
+) -> std::io::Result<()> {
+    let limit = app.body_limit();
+    let (out, mut answers) = mpsc::channel(UNREAD);
+    let conversation = Conversation::new(app, caller, view, Door::Stdio, out.clone());
+    for line in said {
+        conversation.take(line).await;
+        // The answer to `initialize`, if it was that.
+        let _ = answers.try_recv();
+    }
+    let reading = async move {
+        let read = take_lines(&conversation, &out, input, limit).await;
+        conversation.all_answered().await;
+        drop(conversation);
+        read
+    };
+    until_written(reading, write(answers, output)).await
+}
+
+/// Reads to the end, and then waits until everything is written. A client that cannot be written to has gone.
+async fn until_written(
+    reading: impl Future<Output = std::io::Result<()>>,
+    writing: impl Future<Output = ()>,
+) -> std::io::Result<()> {
+    tokio::pin!(reading, writing);
+    tokio::select! {
+        biased;
+        () = &mut writing => Ok(()),
+        read = &mut reading => {
+            writing.await;
+            read
+        }
+    }
+}
+
+async fn take_lines(
+    conversation: &Conversation,
+    out: &mpsc::Sender<Bytes>,
+    input: impl AsyncRead + Unpin,
+    limit: usize,
+) -> std::io::Result<()> {
     let mut input = BufReader::with_capacity(64 * 1024, input);
-    let read = loop {
-        match read_line(&mut input, limit).await {
-            Ok(Line::End) => break Ok(()),
-            Ok(Line::Message(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
-            Ok(Line::Message(line)) => conversation.take(line).await,
-            Ok(Line::TooLong) => {
+    let mut handful = Handful::default();
+    loop {
+        match read_line(&mut input, limit).await? {
+            Line::End => return Ok(()),
+            Line::Message(line) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Line::Message(line) => {
+                conversation.take(line).await;
+                handful.took(input.buffer().len()).await;
+            }
+            Line::TooLong => {
                 let problem =
                     RpcError::new(INVALID_REQUEST, format!("a message may have at most {limit} bytes"));
                 let _ = out.send(envelope::error(None, &problem, UnknownId::Null)).await;
             }
-            Err(problem) => break Err(problem),
         }
-    };
-    drop(conversation);
-    drop(out);
-    let _ = writer.await;
-    read
+    }
 }
 
 enum Line {

@@ -28,8 +28,6 @@ use crate::streams::Streams;
 const TOO_SOON: Duration = Duration::from_secs(1);
 const TRIES: u32 = 5;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Room for what one side has written and the other has not read.
-const PIPE: usize = 256 * 1024;
 
 type Client = Forward<Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>>;
 
@@ -116,20 +114,17 @@ async fn own(
     app.refresh_all();
     let watch = task::spawn("watch", declared::watch(app.clone(), paths.clone(), stamp));
 
-    let (ours, theirs) = tokio::io::duplex(PIPE);
-    let (from_client, to_client) = tokio::io::split(theirs);
     let view = Hello::new(args.instance.clone(), None).view();
-    let serving = task::spawn("stdio", mcp::lines::serve(app.clone(), caller, view, from_client, to_client));
-    let (from_hub, to_hub) = tokio::io::split(ours);
-    let end = tokio::select! {
-        end = client.carry(from_hub, to_hub) => end.unwrap_or(End::Done),
-        () = signals.told() => End::Done,
-    };
+    let (said, input, output) = client.hand_over();
+    tokio::select! {
+        // A client that cannot be read or written to has gone, and nobody waits for anything.
+        _ = mcp::lines::serve_whole(app.clone(), caller, view, said, input, output) => {}
+        () = signals.told() => {}
+    }
     watch.abort();
     stop.cancel();
-    serving.abort();
     // Others that came through the socket find the next hub, or become it.
     let _ = tokio::time::timeout(Duration::from_millis(100), socket).await;
     hub.close().await;
-    Ok(Some(end))
+    Ok(Some(End::Done))
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use toolgrove_core::Error;
 use toolgrove_core::redact::redact_text;
-use toolgrove_core::task::spawn;
+use toolgrove_core::task::{Handful, spawn};
 use toolgrove_wire::{Abilities, Raw};
 
 use crate::context::Context;
@@ -116,6 +116,7 @@ pub(crate) async fn read(mut reader: impl AsyncRead + Unpin, mux: &Mux) -> End {
     let limit = mux.context.options.body_limit;
     let mut buffer = BytesMut::with_capacity(8 * 1024);
     let (mut seen, mut garbage, mut skipping) = (0, 0, false);
+    let mut handful = Handful::default();
     loop {
         if buffer.capacity() - buffer.len() < 4 * 1024 {
             buffer.reserve(buffer.len().max(8 * 1024));
@@ -140,6 +141,7 @@ pub(crate) async fn read(mut reader: impl AsyncRead + Unpin, mux: &Mux) -> End {
                     return End::Refused(mux.context.garbled(problem));
                 }
             }
+            handful.took(buffer.len()).await;
         }
         seen = buffer.len();
         if seen > limit {
