@@ -25,6 +25,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use toolgrove_core::call::View;
+use toolgrove_upstream::near::Patient;
 use tower_service::Service;
 
 use self::lane::{Lane, Next, Stage};
@@ -61,7 +62,7 @@ impl Front {
     /// Answers the requests of one connection until its client goes. When the hub stops, what runs may finish.
     pub async fn serve(
         self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        stream: impl AsyncRead + AsyncWrite + Patient + Unpin + Send + 'static,
         arrival: Arrival,
     ) -> io::Result<()> {
         let stage = Arc::new(Stage::default());

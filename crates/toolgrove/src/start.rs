@@ -19,7 +19,7 @@ use toolgrove_core::config::Mode;
 use toolgrove_core::hub::Hub;
 use toolgrove_core::net::Guard;
 use toolgrove_core::{Config, Error, Secret, meter, task};
-use toolgrove_rest::Rest;
+use toolgrove_native::Rest;
 use toolgrove_server::bundles::Bundles;
 use toolgrove_server::connect::{Keyring, Replicas};
 use toolgrove_server::live::{self, Live};
@@ -192,8 +192,8 @@ async fn keep_up(weak: Weak<App>) {
             app.hub.links().rest();
             app.hub.log().rest().await;
             // Here, because this is the thread that works, or one of them; then wherever nobody has to wait.
-            toolgrove_rest::give_back_own();
-            let _ = spawn_blocking(toolgrove_rest::give_back_shared).await;
+            toolgrove_native::give_back_own();
+            let _ = spawn_blocking(toolgrove_native::give_back_shared).await;
         }
         drop(app);
         sleep(UPKEEP).await;

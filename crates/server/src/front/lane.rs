@@ -22,6 +22,7 @@ use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::timeout;
 use tokio_util::io::{poll_read_buf, poll_write_buf};
+use toolgrove_upstream::near::{Patience, Patient};
 use toolgrove_wire::{Pieces, read_behind};
 
 use super::unread::{MOST, PATIENCE};
@@ -41,6 +42,8 @@ type Shared<S> = Arc<Mutex<Option<Wire<S>>>>;
 
 struct Wire<S> {
     io: S,
+    /// How much of what comes is waited for.
+    patience: Patience,
     /// What has come in and nobody has taken yet.
     seen: Bytes,
     /// How much of the body of this request nobody has read.
@@ -86,10 +89,10 @@ impl Stage {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
+impl<S: AsyncRead + AsyncWrite + Patient + Unpin + Send + 'static> Lane<S> {
     /// For requests whose body has at most so many bytes.
     pub(super) fn new(io: S, stage: Arc<Stage>, longest: usize) -> Self {
-        let wire = Wire { io, seen: Bytes::new(), unread: 0 };
+        let wire = Wire { io, patience: Patience::default(), seen: Bytes::new(), unread: 0 };
         Self { wire: Arc::new(Mutex::new(Some(wire))), stage, longest }
     }
 
@@ -209,7 +212,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Lane<S> {
     }
 
     fn hand_over(&self, first: Option<Response>) -> Next<S> {
-        match lock(&self.wire).take() {
+        let mut wire = lock(&self.wire).take();
+        if let Some(Wire { io, patience, .. }) = &mut wire {
+            patience.set(io, 0);
+        }
+        match wire {
             // The rest of a body is nobody's request.
             Some(Wire { io, unread: 1.., .. }) => Next::Over { io, seen: Bytes::new(), first },
             Some(Wire { io, seen, .. }) => Next::Over { io, seen, first },
@@ -224,7 +231,7 @@ fn last(mut response: Response) -> Response {
     response
 }
 
-impl<S: AsyncRead + Unpin> Wire<S> {
+impl<S: AsyncRead + Patient + Unpin> Wire<S> {
     /// Reads what is left of a body and lets go of it; whether there was an end to it.
     fn poll_through(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         loop {
@@ -242,7 +249,8 @@ impl<S: AsyncRead + Unpin> Wire<S> {
 
     /// Reads what has come. Nothing is the end.
     fn fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let Self { io, seen, .. } = self;
+        let Self { io, patience, seen, .. } = self;
+        patience.set(io, 0);
         if seen.is_empty() {
             // Who waits keeps nothing of what came before.
             *seen = Bytes::new();
@@ -264,7 +272,7 @@ struct Inflow<S> {
     all: BytesMut,
 }
 
-impl<S: AsyncRead + Unpin> hyper::body::Body for Inflow<S> {
+impl<S: AsyncRead + Patient + Unpin> hyper::body::Body for Inflow<S> {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -293,6 +301,7 @@ impl<S: AsyncRead + Unpin> hyper::body::Body for Inflow<S> {
                 Ok(read) => wire.unread -= read,
                 Err(error) => return Poll::Ready(Some(Err(error))),
             }
+            wire.patience.set(&wire.io, wire.unread);
             if wire.unread == 0 {
                 return Poll::Ready(Some(Ok(Frame::data(std::mem::take(all).freeze()))));
             }

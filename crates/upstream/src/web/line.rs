@@ -29,6 +29,7 @@ use toolgrove_wire::{Pieces, read_behind};
 use super::connect::BoxError;
 use super::dial::Way;
 use super::head::{self, Head, Opening, Said};
+use crate::near::{Patience, Patient};
 
 /// Shorter than what proxies and servers usually keep, so that we seldom write into a connection being closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
@@ -39,9 +40,9 @@ const SPARE: usize = 16;
 const SURPLUS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a connection goes over.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Patient + Unpin + Send {}
 
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+impl<T: AsyncRead + AsyncWrite + Patient + Unpin + Send> Stream for T {}
 
 /// The connections one way leads over.
 pub(crate) struct Lines {
@@ -181,6 +182,8 @@ async fn close_idle(lines: Weak<Lines>) {
 /// One connection.
 struct Line {
     io: Box<dyn Stream>,
+    /// How much of what comes is waited for.
+    patience: Patience,
     /// What has come in and nobody has taken yet.
     seen: Bytes,
     /// What is still to be written.
@@ -190,7 +193,8 @@ struct Line {
 
 impl Line {
     fn new(io: Box<dyn Stream>) -> Self {
-        Self { io, seen: Bytes::new(), out: Bytes::new().chain(Pieces::default()), is_flushed: true }
+        let out = Bytes::new().chain(Pieces::default());
+        Self { io, patience: Patience::default(), seen: Bytes::new(), out, is_flushed: true }
     }
 
     /// Whether nothing has come in, nor the end of the connection.

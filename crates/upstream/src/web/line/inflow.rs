@@ -182,6 +182,7 @@ impl Line {
             if ready!(read)? == 0 {
                 return Poll::Ready(Err(gone("the connection ended")));
             }
+            self.patience.set(&*self.io, length - all.len());
         }
         Poll::Ready(Ok(std::mem::take(all).freeze()))
     }

@@ -1,12 +1,14 @@
-//! Gives memory back that only the start or a rush needed, so that a hub at rest is small.
+//! What allocators and the kernel are asked for that no library asks: the only crate with `unsafe`.
 //!
-//! The only crate with `unsafe`: neither the allocators nor the kernel can be asked without it. Nothing is lost: it is
-//! memory that is free, or pages of the program's own file, which come back when somebody needs them.
+//! Memory that only the start or a rush needed is given back, so that a hub at rest is small. Nothing is lost: it is
+//! memory that is free, or pages of the program's own file, which come back when somebody needs them. And readers of
+//! long messages are not woken for every piece.
 
 mod c;
 mod mappings;
 mod program;
 mod rule;
+pub mod socket;
 
 pub use rule::Rest;
 
