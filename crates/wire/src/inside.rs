@@ -1,15 +1,14 @@
-//! The inside of a JSON string, many bytes at a time.
+//! The inside of a JSON string, as many bytes at a time as this machine can.
 
-use wide::{i8x16, u8x16};
+#![allow(clippy::inline_always, reason = "instructions are chosen in one place, for all that is done there")]
+
+use fearless_simd::{Bytes, Level, Simd, SimdBase, SimdInt, SimdMask, dispatch, i8x16, i8x64, u8x16, u8x64};
 
 const PART: usize = 16;
 const BLOCK: usize = 64;
 
-const QUOTE: i8x16 = i8x16::splat(b'"'.cast_signed());
-const BACKSLASH: i8x16 = i8x16::splat(b'\\'.cast_signed());
 /// What is below are control characters, and as signed numbers all that is not ASCII.
 const FIRST_PLAIN: u8 = 0x20;
-const PLAIN: i8x16 = i8x16::splat(FIRST_PLAIN.cast_signed());
 
 /// What stands between the quotes of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +24,8 @@ pub(crate) struct Inside {
 pub(crate) fn inside(bytes: &[u8], start: usize) -> Result<Inside, usize> {
     // Most strings are short and plain.
     if let Some(part) = bytes[start..].first_chunk() {
-        let place = bits(part, in_ascii).trailing_zeros() as usize;
+        let place = dispatch!(Level::baseline(), simd => in_part(simd, part, Marks::InAscii)).trailing_zeros()
+            as usize;
         if part.get(place) == Some(&b'"') {
             return Ok(Inside { end: start + place, has_escapes: false, is_ascii: true });
         }
@@ -35,38 +35,43 @@ pub(crate) fn inside(bytes: &[u8], start: usize) -> Result<Inside, usize> {
 
 /// The same for all strings.
 fn any(bytes: &[u8], start: usize) -> Result<Inside, usize> {
-    let mut walk = Walk { bytes, at: start, has_escapes: false };
-    let is_ascii = walk.on(in_ascii)? == b'"';
+    dispatch!(Level::new(), simd => walk(simd, bytes, start))
+}
+
+#[inline(always)]
+fn walk<S: Simd>(simd: S, bytes: &[u8], start: usize) -> Result<Inside, usize> {
+    let mut walk = Walk { simd, bytes, at: start, has_escapes: false };
+    let is_ascii = walk.on(Marks::InAscii)? == b'"';
     if !is_ascii {
-        walk.on(in_any_text)?;
+        walk.on(Marks::InAnyText)?;
     }
     Ok(Inside { end: walk.at, has_escapes: walk.has_escapes, is_ascii })
 }
 
-struct Walk<'a> {
+struct Walk<'a, S> {
+    simd: S,
     bytes: &'a [u8],
     at: usize,
     has_escapes: bool,
 }
 
-impl Walk<'_> {
+impl<S: Simd> Walk<'_, S> {
     /// Goes on to the closing quote, or to what is not ASCII if that is a mark too.
-    #[inline]
-    fn on(&mut self, marks: impl Fn(i8x16) -> i8x16 + Copy) -> Result<u8, usize> {
+    #[inline(always)]
+    fn on(&mut self, marks: Marks) -> Result<u8, usize> {
         loop {
             let rest = &self.bytes[self.at..];
             let (mut all, width) = if let Some(block) = rest.first_chunk::<BLOCK>() {
-                let (parts, _) = block.as_chunks();
-                let all = parts.iter().rev().fold(0, |all, it| all << PART | bits(it, marks));
+                let all = in_block(self.simd, block, marks);
                 let left = without_short(block, all);
                 self.has_escapes |= left != all;
                 (left, BLOCK)
             } else if let Some(part) = rest.first_chunk() {
-                (bits(part, marks), PART)
+                (in_part(self.simd, part, marks), PART)
             } else {
                 // What is too short ends with a quote that is not there.
                 let part = std::array::from_fn(|it| rest.get(it).copied().unwrap_or(b'"'));
-                (bits(&part, marks), rest.len())
+                (in_part(self.simd, &part, marks), rest.len())
             };
             if all == 0 {
                 // What comes next is at a fixed distance: the processor begins with it before it is done here.
@@ -132,22 +137,33 @@ fn is_escape(bytes: &[u8], at: usize) -> bool {
     }
 }
 
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marks {
+    /// Quotes, backslashes, control characters, and all that is not ASCII.
+    InAscii,
+    /// The same without what is not ASCII.
+    InAnyText,
+}
+
 /// A bit for each marked byte.
-#[inline]
-fn bits(part: &[u8; PART], marks: impl Fn(i8x16) -> i8x16) -> u64 {
-    u64::from(marks(u8x16::new(*part).cast_signed()).to_bitmask())
+#[inline(always)]
+fn in_part<S: Simd>(simd: S, part: &[u8; PART], marks: Marks) -> u64 {
+    bits(simd, u8x16::from_slice(simd, part).bitcast::<i8x16<S>>(), marks)
 }
 
-/// Marks quotes, backslashes, control characters, and all that is not ASCII.
-#[inline]
-fn in_ascii(part: i8x16) -> i8x16 {
-    part.simd_eq(QUOTE) | part.simd_eq(BACKSLASH) | part.simd_lt(PLAIN)
+#[inline(always)]
+fn in_block<S: Simd>(simd: S, block: &[u8; BLOCK], marks: Marks) -> u64 {
+    bits(simd, u8x64::from_slice(simd, block).bitcast::<i8x64<S>>(), marks)
 }
 
-/// The same without what is not ASCII.
-#[inline]
-fn in_any_text(part: i8x16) -> i8x16 {
-    in_ascii(part) & !part.simd_lt(i8x16::ZERO)
+#[inline(always)]
+fn bits<S: Simd, V: SimdInt<S, Element = i8>>(simd: S, bytes: V, marks: Marks) -> u64 {
+    let all = |byte: u8| V::splat(simd, byte.cast_signed());
+    let special = bytes.simd_eq(all(b'"')) | bytes.simd_eq(all(b'\\'));
+    let unplain = bytes.simd_lt(all(FIRST_PLAIN));
+    let unplain = if marks == Marks::InAscii { unplain } else { unplain & !bytes.simd_lt(all(0)) };
+    (special | unplain).to_bitmask()
 }
 
 #[cfg(test)]
@@ -173,10 +189,25 @@ mod tests {
         }
     }
 
+    /// What this machine can do, the best of it and all that others would have.
+    fn levels() -> Vec<Level> {
+        let best = Level::new();
+        #[cfg(target_arch = "x86_64")]
+        let more = [best.as_sse4_2().map(Simd::level), best.as_avx2().map(Simd::level)];
+        #[cfg(not(target_arch = "x86_64"))]
+        let more = [];
+        more.into_iter().flatten().chain([Level::baseline(), best]).collect()
+    }
+
     #[track_caller]
     fn check(text: &[u8], start: usize) {
+        let slowly = slowly(text, start);
         let seen = inside(text, start).map(|it| (it.end, it.has_escapes));
-        assert_eq!(seen, slowly(text, start), "{:?} from {start}", String::from_utf8_lossy(text));
+        assert_eq!(seen, slowly, "{:?} from {start}", String::from_utf8_lossy(text));
+        for level in levels() {
+            let seen = dispatch!(level, simd => walk(simd, text, start)).map(|it| (it.end, it.has_escapes));
+            assert_eq!(seen, slowly, "{:?} from {start} with {level:?}", String::from_utf8_lossy(text));
+        }
     }
 
     #[test]
