@@ -326,6 +326,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn our_own_hub_gets_all_that_no_other_has_taken() {
+        let (greeting, first, rest) =
+            ("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n", "first\n", "second\nthi");
+        let (mut client, input) = duplex(1024);
+        client.write_all([greeting, first, rest].concat().as_bytes()).await.unwrap();
+        let mut out = Vec::new();
+        let mut forward = Forward::new(input, &mut out);
+        // It takes the greeting, hears no more, and goes.
+        let (mut hub, ours) = duplex(greeting.len());
+        let gone = async move {
+            hub.read_exact(&mut vec![0; greeting.len()]).await.unwrap();
+            hub.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}\n").await.unwrap();
+        };
+        let (from, to) = split(ours);
+        let (end, ()) = tokio::join!(forward.carry(from, to), gone);
+        assert_eq!(end.unwrap(), End::HubGone);
+
+        client.write_all(b"rd\n").await.unwrap();
+        drop(client);
+        let (said, mut input, _) = forward.hand_over();
+        assert_eq!(said, [greeting]);
+        let mut all = String::new();
+        input.read_to_string(&mut all).await.unwrap();
+        assert_eq!(all, "first\nsecond\nthird\n");
+    }
+
+    #[tokio::test]
     async fn the_next_hub_is_greeted_and_open_requests_get_an_error() {
         let (mut client_in, input) = duplex(4096);
         let (output, client_out) = duplex(4096);

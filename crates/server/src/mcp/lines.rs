@@ -155,3 +155,38 @@ async fn write(mut answers: mpsc::Receiver<Bytes>, mut output: impl AsyncWrite +
 fn has_line_end(message: &[u8]) -> bool {
     memchr::memchr2(b'\n', b'\r', message).is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bed::app;
+    use super::*;
+
+    const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"0"}}}"#;
+
+    /// All that a client hears who has said something before, says something now, and ends its input.
+    async fn heard(said: &[&str], says: &str) -> String {
+        let app = app().await;
+        let caller = app.local_caller(None).await.expect("the owner");
+        let said = said.iter().map(|it| Bytes::copy_from_slice(it.as_bytes())).collect();
+        let mut out = Vec::new();
+        serve_whole(app, caller, View::All, said, says.as_bytes(), &mut out).await.expect("all is written");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[tokio::test]
+    async fn whoever_ends_its_input_still_gets_its_answers() {
+        let ping = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        let answer = |id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n");
+        let all: Vec<_> = (1..=9).map(ping).collect();
+        assert_eq!(heard(&[], &all.join("\n")).await, (1..=9).map(answer).collect::<String>());
+    }
+
+    #[tokio::test]
+    async fn what_a_client_has_said_to_an_earlier_hub_holds_and_is_not_answered_again() {
+        let again = format!("{HELLO}\n");
+        let heard =
+            heard(&[HELLO, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#], &again).await;
+        assert!(heard.contains("already initialized"), "{heard}");
+        assert_eq!(heard.lines().count(), 1, "{heard}");
+    }
+}
