@@ -32,8 +32,11 @@ pub(crate) enum At {
 pub(crate) struct Direct {
     pub(crate) echo_stdio: f64,
     pub(crate) hub_over_echo: f64,
+    /// The same through a process that only copies: the limit.
+    pub(crate) relay_over_echo: f64,
     pub(crate) ts_stdio: Option<f64>,
     pub(crate) hub_over_ts: Option<f64>,
+    pub(crate) relay_over_ts: Option<f64>,
     pub(crate) ts_list_1000: Option<f64>,
 }
 

@@ -23,6 +23,7 @@ mod memory;
 mod pipe;
 mod process;
 mod proxy;
+mod relay;
 mod run;
 mod speech;
 mod stand;
@@ -50,6 +51,8 @@ enum Command {
     Echo(echo::Args),
     /// A reverse proxy that reads nothing
     Proxy(proxy::Args),
+    /// A process between standard streams that reads nothing
+    Relay(relay::Args),
     /// The whole benchmark
     Run(run::Args),
     /// A model provider that answers at once
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         match args.command {
             Command::Echo(args) => echo::run(args).await,
             Command::Proxy(args) => proxy::run(args).await,
+            Command::Relay(args) => relay::run(&args),
             Command::Run(args) => run::run(args).await,
             Command::Provider => buds::provide().await,
             Command::Buds(args) => buds::run(args).await,

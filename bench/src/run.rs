@@ -127,8 +127,8 @@ pub(crate) async fn run(args: Args) -> Result<()> {
 const PROCESSES: &str = "processes on their standard streams, driven directly and by a hub";
 const UNDER_WAY: usize = 16;
 
-/// What single processes answer without a hub, and when a hub is the process that their client starts instead: in turn,
-/// round after round.
+/// What single processes answer without a hub, and when a hub is the process that their client starts instead, or one that
+/// only copies: in turn, round after round.
 async fn direct(
     hub: &Path,
     ts: Option<(&Path, &Path)>,
@@ -138,23 +138,26 @@ async fn direct(
     let ourselves = std::env::current_exe()?;
     let args = ["echo", "--era", "legacy", "--stdio"].map(String::from);
     let echo = Server { program: text(&ourselves)?, args: &args, peers: "" };
-    let (echo_stdio, hub_over_echo) = echo.in_turn(hub, cores, rounds, span).await?;
-    note(format_args!("  echo: {echo_stdio:.0} calls/s, through the hub {hub_over_echo:.0}"));
-    let mut found = Direct { echo_stdio, hub_over_echo, ..Direct::default() };
+    let [echo_stdio, hub_over_echo, relay_over_echo] = echo.in_turn(hub, cores, rounds, span).await?;
+    note(format_args!(
+        "  echo: {echo_stdio:.0} calls/s, through the hub {hub_over_echo:.0}, through a bare relay {relay_over_echo:.0}"
+    ));
+    let mut found = Direct { echo_stdio, hub_over_echo, relay_over_echo, ..Direct::default() };
     let Some((node, script)) = ts else { return Ok(found) };
     let peers = std::env::var("TOOLGROVE_TEST_PEERS").unwrap_or_default();
     let args = |tools: &str| Ok::<_, anyhow::Error>([text(script)?.to_owned(), tools.to_owned()]);
     let few = Server { program: text(node)?, args: &args("10")?, peers: &peers };
-    let (rate, through_hub) = few.in_turn(hub, cores, rounds, span).await?;
+    let [rate, through_hub, through_relay] = few.in_turn(hub, cores, rounds, span).await?;
     let many = Server { program: text(node)?, args: &args("1000")?, peers: &peers };
     let mut many = many.alone(cores).await?;
     many.rate(Work::List, 1, span.measured * 4).await?;
     let lists = many.rate(Work::List, 1, span.measured * 2).await?;
     note(format_args!(
-        "  TypeScript SDK: {rate:.0} calls/s, through the hub {through_hub:.0}; {lists:.1} lists of 1 000 tools/s"
+        "  TypeScript SDK: {rate:.0} calls/s, through the hub {through_hub:.0}, through a bare relay {through_relay:.0}; {lists:.1} lists of 1 000 tools/s"
     ));
     found.ts_stdio = Some(rate);
     found.hub_over_ts = Some(through_hub);
+    found.relay_over_ts = Some(through_relay);
     found.ts_list_1000 = Some(lists);
     Ok(found)
 }
@@ -185,27 +188,36 @@ impl Server<'_> {
         Pipe::open(command, (cores, Side::Measured), "mcp__echo__echo").await
     }
 
-    /// Calls in a second, driven directly and through a hub.
-    async fn in_turn(&self, hub: &Path, cores: Cores, rounds: usize, span: Span) -> Result<(f64, f64)> {
+    /// Behind a process that only copies, in the hub's place.
+    async fn relayed(&self, cores: Cores) -> Result<Pipe> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["relay", "--", self.program]).args(self.args);
+        Pipe::open(command, (cores, Side::Measured), "echo").await
+    }
+
+    /// Calls in a second, driven directly, through a hub, and through a bare relay.
+    async fn in_turn(&self, hub: &Path, cores: Cores, rounds: usize, span: Span) -> Result<[f64; 3]> {
         let call = Work::Call { bytes: SMALL };
         let folder = TempDir::with_prefix("toolgrove-bench-")?;
-        let mut pipes = [self.alone(cores).await?, self.behind(hub, folder.path(), cores).await?];
+        let behind = self.behind(hub, folder.path(), cores).await?;
+        let mut pipes = [self.alone(cores).await?, behind, self.relayed(cores).await?];
         for pipe in &mut pipes {
             pipe.rate(call, UNDER_WAY, span.measured * 4).await?;
         }
-        pipes[1].pid().inspect(|it| fetch_children(*it));
-        let mut rates = [Vec::new(), Vec::new()];
+        for pipe in &pipes[1..] {
+            pipe.pid().inspect(|it| fetch_children(*it));
+        }
+        let mut rates = [const { Vec::new() }; 3];
         for _ in 0..rounds {
             for (pipe, rates) in pipes.iter_mut().zip(&mut rates) {
                 pipe.rate(call, UNDER_WAY, span.warm_up).await?;
                 rates.push(pipe.rate(call, UNDER_WAY, span.measured * 2).await?);
             }
         }
-        let [direct, through] = rates.map(|mut all| {
+        Ok(rates.map(|mut all| {
             all.sort_by(f64::total_cmp);
             all[all.len() / 2]
-        });
-        Ok((direct, through))
+        }))
     }
 }
 
