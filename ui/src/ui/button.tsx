@@ -2,10 +2,10 @@
 
 import { cva, type VariantProps } from "class-variance-authority";
 import { Slot } from "radix-ui";
-import type { ComponentProps } from "react";
+import { type ComponentProps, useState } from "react";
 import { cn } from "@/lib/class";
 
-const look = cva(
+const looks = cva(
   "inline-flex shrink-0 select-none items-center justify-center gap-1.5 whitespace-nowrap rounded-md font-medium transition-colors duration-150 disabled:pointer-events-none disabled:opacity-50 aria-disabled:opacity-50 [&_svg]:size-4 [&_svg]:shrink-0",
   {
     variants: {
@@ -27,11 +27,35 @@ const look = cva(
   },
 );
 
-type Props = ComponentProps<"button"> & VariantProps<typeof look> & { asChild?: boolean };
+type Props = ComponentProps<"button"> & VariantProps<typeof looks> & { asChild?: boolean };
 
 export function Button({ className, variant, size, asChild, type = "button", ...props }: Props) {
-  const Component = asChild ? Slot.Root : "button";
+  const look = cn(looks({ variant, size }), className);
+  if (asChild) return <Slot.Root className={look} {...props} />;
+  return <Native type={type} className={look} {...props} />;
+}
+
+/** Switched off while it has the focus, it keeps it until it is left: else the next key would lead nowhere. */
+function Native({ disabled = false, onFocus, onBlur, onClick, ...props }: ComponentProps<"button">) {
+  const [hasFocus, setFocus] = useState(false);
+  const isHeld = disabled && hasFocus;
   return (
-    <Component {...(asChild ? {} : { type })} className={cn(look({ variant, size }), className)} {...props} />
+    <button
+      {...props}
+      disabled={disabled && !isHeld}
+      aria-disabled={isHeld || props["aria-disabled"]}
+      onFocus={(event) => {
+        setFocus(true);
+        onFocus?.(event);
+      }}
+      onBlur={(event) => {
+        setFocus(false);
+        onBlur?.(event);
+      }}
+      onClick={(event) => {
+        if (isHeld) event.preventDefault();
+        else onClick?.(event);
+      }}
+    />
   );
 }

@@ -4,6 +4,8 @@ use axum::response::IntoResponse;
 use futures::FutureExt;
 use http::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use toolgrove_core::task::spawn;
 
 use super::*;
@@ -12,29 +14,40 @@ use super::*;
 const LONGEST: usize = 3 * 1024 * 1024;
 
 /// A client of a lane whose door gives back what it gets, and how the lane ends: with nothing, or with what it leaves.
-struct Client {
-    io: DuplexStream,
+struct Client<S = DuplexStream> {
+    io: S,
     stage: Arc<Stage>,
-    ended: tokio::task::JoinHandle<io::Result<Next<DuplexStream>>>,
+    ended: tokio::task::JoinHandle<io::Result<Next<S>>>,
+}
+
+fn echo(request: Request<Body>) -> BoxFuture<'static, Response> {
+    let echo = async {
+        match request.into_body().collect().await {
+            Ok(body) => Body::new(Pieces::from(body.to_bytes())).into_response(),
+            Err(_) => StatusCode::BAD_REQUEST.into_response(),
+        }
+    };
+    echo.boxed()
 }
 
 impl Client {
     fn new(answer: impl Fn(Request<Body>) -> BoxFuture<'static, Response> + Send + Sync + 'static) -> Self {
-        let ((io, ours), stage) = (duplex(64 * 1024), Arc::new(Stage::default()));
-        let lane = Lane::new(ours, stage.clone(), LONGEST);
-        Self { io, stage, ended: spawn("lane", async move { lane.serve(answer).await }) }
+        Self::over(duplex(64 * 1024), answer)
     }
 
     fn echo() -> Self {
-        Self::new(|request| {
-            let echo = async {
-                match request.into_body().collect().await {
-                    Ok(body) => Body::new(Pieces::from(body.to_bytes())).into_response(),
-                    Err(_) => StatusCode::BAD_REQUEST.into_response(),
-                }
-            };
-            echo.boxed()
-        })
+        Self::new(echo)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Patient + Unpin + Send + 'static> Client<S> {
+    fn over(
+        (io, ours): (S, S),
+        answer: impl Fn(Request<Body>) -> BoxFuture<'static, Response> + Send + Sync + 'static,
+    ) -> Self {
+        let stage = Arc::new(Stage::default());
+        let lane = Lane::new(ours, stage.clone(), LONGEST);
+        Self { io, stage, ended: spawn("lane", async move { lane.serve(answer).await }) }
     }
 
     async fn send(&mut self, text: &str) {
@@ -107,6 +120,57 @@ async fn plain_requests_are_answered_one_after_the_other_in_whatever_pieces_they
     let Client { io, ended, .. } = client;
     drop(io);
     assert!(matches!(ended.await.unwrap(), Ok(Next::Ended)));
+}
+
+#[tokio::test]
+async fn over_a_real_connection_long_bodies_are_waited_for_and_the_short_ones_behind_them_are_not_kept_waiting()
+ {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let io = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    io.set_nodelay(true).unwrap();
+    let mut client = Client::over((io, listener.accept().await.unwrap().0), echo);
+    for (length, pieces) in
+        [(1 << 20, 1 << 16), (1, 1), (300_000, 100), (70_000, 1000), (2, 1), (2 << 20, 1 << 20)]
+    {
+        let body = "x".repeat(length);
+        for piece in post(&body).as_bytes().chunks(pieces) {
+            client.io.write_all(piece).await.unwrap();
+        }
+        assert!(client.hear().await.1 == body, "{length} bytes in pieces of {pieces}");
+    }
+}
+
+/// What nobody has read of a long body is not waited for by whoever has the connection next.
+#[tokio::test]
+async fn what_is_left_of_a_long_body_makes_nobody_wait() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let io = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    // It reads what has come of a body, and lets go of it.
+    let looked = Arc::new(Notify::new());
+    let looks = looked.clone();
+    let answer = move |request: Request<Body>| {
+        let (mut body, looks) = (request.into_body(), looks.clone());
+        async move {
+            let is_whole = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready())).await;
+            assert!(!is_whole);
+            looks.notify_one();
+            StatusCode::ACCEPTED.into_response()
+        }
+        .boxed()
+    };
+    let mut client = Client::over((io, listener.accept().await.unwrap().0), answer);
+    let request = post(&"x".repeat(900_000));
+    let (first, rest) = request.split_at(500_000);
+    client.send(first).await;
+    looked.notified().await;
+    client.send(rest).await;
+    assert!(client.hear().await.0.starts_with("HTTP/1.1 202 "));
+    client.send(&plain_get()).await;
+    assert!(matches!(client.left().await, Some((seen, false)) if seen == plain_get()));
+}
+
+fn plain_get() -> String {
+    post("").replacen("POST", "GET", 1)
 }
 
 #[tokio::test]
